@@ -345,6 +345,7 @@ private:
     made.splitsSteps = splitsSequence();
     made.page = options.page;
     made.compute = options.compute;
+    made.bitwise = options.bitwise;
     made.kvType = options.kvType;
     made.mesh = options.mesh;
     made.planDims = options.planDims;

@@ -52,6 +52,7 @@ struct CompileOptions {
   int64_t page = 0;    ///< positions, of a step of rows; 0 for requests
   std::string compute; ///< see PipelineOptions
   std::string kvType;  ///< see PipelineOptions
+  bool bitwise = false; ///< see PipelineOptions
   bool sequenceParallel = false;
   int64_t microBatches = 1;         ///< parts of a request in a pipeline
   std::string contextMode = "ring"; ///< how attention sees all keys

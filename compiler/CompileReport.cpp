@@ -114,6 +114,7 @@ void CompileReport::addSource(const std::string &machine) {
   report["source"] = {{"recover", options.recover},
                       {"doubles", options.doubles},
                       {"compute", options.compute},
+                      {"bitwise", options.bitwise},
                       {"machine", machine}};
   if (options.page > 0)
     report["source"].update(

@@ -81,8 +81,10 @@ void buildPhase(OpPassManager &passes, StringRef phase,
       passes.addPass(import::createBatchRows({options.page}));
       if (!options.kvType.empty())
         passes.addPass(import::createQuantizePages({options.kvType}));
-      passes.addPass(import::createSplitKeys(
-          keyRanks(options.mesh, options.expertMode), fitKeyParts(options)));
+      // Merging what parts of the keys have seen is adding up.
+      if (!options.bitwise)
+        passes.addPass(import::createSplitKeys(
+            keyRanks(options.mesh, options.expertMode), fitKeyParts(options)));
     } else if (options.splitsSteps) {
       passes.addPass(import::createSpecializeSteps());
     }
@@ -90,6 +92,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
       passes.addPass(import::createRoundProducts({options.compute}));
     if (options.doubles)
       passes.addPass(import::createWidenFloats());
+    if (options.bitwise)
+      passes.addPass(import::createKeepSumsWhole());
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
     passes.addPass(createShardings(options));

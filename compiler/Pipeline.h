@@ -26,6 +26,7 @@ struct PipelineOptions {
   int64_t page = 0;
   /// What products with constant weights round to: "bf16", "int8"; or empty.
   std::string compute;
+  bool bitwise = false; ///< no ranks share out a sum: the same bits in any plan
   std::string kvType; ///< of its pools: "int8", "f8"; empty for the model's own
   dist::Mesh mesh;    ///< that the keys of such a step have parts for
   /// --plan-dims as it was given: its symbols are those of the step.

@@ -125,6 +125,28 @@ def RoundProducts : Pass<"shardc-round-products", "::mlir::ModuleOp"> {
   ];
 }
 
+def KeepSumsWhole : Pass<"shardc-keep-sums-whole", "::mlir::ModuleOp"> {
+  let summary = "The same bits under any plan: no ranks share out a sum";
+  let description = [{
+    Requires: shapes, and that no pass behind makes an op that adds up.
+    Ensures: an op that adds up floats, or weighs keys that could come in parts,
+    has `onnx.whole_sums`: its rule says that what it adds up is whole, so that
+    each sum is that of one kernel on one rank, and its kernel is told to add up in
+    an order that does not depend on the other rows and columns. Integers and
+    largest and smallest elements are the same in any order, and not marked.
+
+    (* example filepath=tests/passes/import/keep-sums-whole/example.mlir *)
+  }];
+  let options = [
+    Option<"spared", "spared", "unsigned", "0",
+           "For tests of what finds it: this op of them, counted from 1, is left "
+           "as it is">
+  ];
+  let statistics = [
+    Statistic<"numMarked", "marked", "Ops that add up floats">
+  ];
+}
+
 def SplitKeys : Pass<"shardc-split-keys", "::mlir::ModuleOp"> {
   let summary = "Parts of the keys for ranks that would hold copies of them";
   let description = [{

@@ -3,6 +3,7 @@
 #include "passes/lower/Lowering.h"
 
 #include "dialects/dist/NodeName.h"
+#include "dialects/onnx/WholeSums.h"
 #include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Source.h"
 
@@ -266,6 +267,13 @@ Lowering::Config Lowering::attributes(Operation *op,
   for (StringRef name : names)
     if (Attribute attribute = op->getAttr(name))
       config.emplace_back(StringAttr::get(op->getContext(), name), attribute);
+  return config;
+}
+
+Lowering::Config Lowering::order(Operation *op, ArrayRef<StringRef> names) {
+  Config config = attributes(op, names);
+  if (onnx::hasWholeSums(op))
+    config.push_back(ints("in_order", {1}));
   return config;
 }
 

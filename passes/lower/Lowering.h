@@ -132,6 +132,9 @@ public:
   /// Attributes of `op` by those names, where it has them.
   static Config attributes(mlir::Operation *op,
                            llvm::ArrayRef<llvm::StringRef> names);
+  /// The same, and for a kernel that adds up whether the order must not depend on
+  /// other rows and columns: `in_order`.
+  Config order(mlir::Operation *op, llvm::ArrayRef<llvm::StringRef> names = {});
   mlir::NamedAttribute scalars(llvm::StringRef name,
                                llvm::ArrayRef<dist::DimExpr> values);
   mlir::NamedAttribute ints(llvm::StringRef name,

@@ -17,6 +17,7 @@
 #include "dialects/dist/algebra/StorageAxis.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
+#include "dialects/onnx/WholeSums.h"
 #include "dialects/rt/Rt.h"
 #include "passes/partition/HeldValues.h"
 #include "passes/verify/CheckRule.h"
@@ -84,7 +85,7 @@ private:
       operands.push_back(each.getOperandNumber() == operand
                              ? held
                              : dist::getSharding(each.get().getType()));
-    return verify::checkRule(op.shardingRule(), op.partialRule(), operands,
+    return verify::checkRule(onnx::ruleOf(op), op.partialRule(), operands,
                              {given}, mesh)
         .empty();
   }

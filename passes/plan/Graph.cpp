@@ -48,7 +48,8 @@ static bool isMatrix(const onnx::ShardingRule &rule, unsigned operand) {
   for (const onnx::RuleDim &dim : rule.operands[operand])
     for (ArrayRef<unsigned> segment : dim.segments)
       for (unsigned factor : segment)
-        if (rule.factors[factor].factorClass == FactorClass::Reduce)
+        if (rule.factors[factor].factorClass == FactorClass::Reduce ||
+            rule.factors[factor].isExperts)
           return true;
   return false;
 }

@@ -109,6 +109,8 @@ public:
   /// Leaves of the model's own matrices: batch and sequence are none, even
   /// where a gather of experts makes them dims of a product's weight.
   llvm::DenseSet<FactorNode> weightLeaves;
+  /// Some op's sums may not be shared out: matrices are split by columns.
+  bool keepsSumsWhole = false;
   /// Mean multiply-adds of the products with weights.
   double meanProduct = 0;
 

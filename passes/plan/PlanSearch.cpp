@@ -68,14 +68,16 @@ struct Candidate {
   double saved = 0;   ///< multiply-adds that the busiest rank is spared
   double collectives = 0;
 
-  double price(double meanProduct) const {
-    return collectives * (largest + meanProduct / 4);
+  /// Where sums stay whole each product has a collective to itself.
+  double price(const Graph &graph) const {
+    return collectives *
+           ((graph.keepsSumsWhole ? 0 : largest) + graph.meanProduct / 4);
   }
-  bool pays(double meanProduct) const {
-    return gain > 0 && (collectives == 0 || gain > price(meanProduct));
+  bool pays(const Graph &graph) const {
+    return gain > 0 && (collectives == 0 || gain > price(graph));
   }
-  double score(double meanProduct) const {
-    return saved - collectives * meanProduct / 4;
+  double score(const Graph &graph) const {
+    return saved - collectives * graph.meanProduct / 4;
   }
 };
 
@@ -92,7 +94,7 @@ public:
         candidates.push_back(std::move(*best));
     });
     llvm::stable_sort(candidates, [&](const Candidate &a, const Candidate &b) {
-      return a.score(graph.meanProduct) > b.score(graph.meanProduct);
+      return a.score(graph) > b.score(graph);
     });
     for (auto [candidate, isChosen] : llvm::zip(candidates, choose(candidates)))
       if (isChosen)
@@ -109,9 +111,9 @@ private:
     std::optional<Candidate> best;
     auto consider = [&](llvm::SmallVector<LeafSplit, 2> splits) {
       Candidate candidate = evaluate(std::move(splits));
-      if (candidate.pays(graph.meanProduct) &&
+      if (candidate.pays(graph) &&
           (!best ||
-           candidate.score(graph.meanProduct) > best->score(graph.meanProduct)))
+           candidate.score(graph) > best->score(graph)))
         best = std::move(candidate);
     };
     consider({{leaf, AxisList(axes)}});
@@ -261,7 +263,7 @@ private:
     std::vector<llvm::SmallVector<unsigned, 4>> ofOp(graph.ops.size());
     for (auto [number, candidate] : llvm::enumerate(candidates)) {
       // What pays is split, even where it spares the busiest rank little.
-      rivals.weights.push_back(std::max(candidate.score(graph.meanProduct),
+      rivals.weights.push_back(std::max(candidate.score(graph),
                                         1e-6 * graph.meanProduct));
       auto &others = rivals.rivals[number];
       for (unsigned op : candidate.ops) {

@@ -17,6 +17,9 @@
 //   LM head: its output may stay split   split, no collective
 //   embedding                            split, counted with its product
 //
+// Where sums stay whole (dialects/onnx/WholeSums.h) no product has rows to pair its
+// columns with: each must exceed a quarter of the mean product per collective.
+//
 // No op is split by two regions: of regions that have one in common those are
 // taken that save most together (IndependentSet.h), with what whole graphs of
 // equal layers decide still exactly.

@@ -4,6 +4,7 @@
 
 #include "dialects/dist/NodeName.h"
 #include "dialects/onnx/FunctionInfo.h"
+#include "dialects/onnx/WholeSums.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Cache.h"
 #include "dialects/onnx/ops/Pages.h"
@@ -102,8 +103,9 @@ void FunctionGraph::addOp(onnx::OnnxOp op, const EqualLayers *layers) {
                                       : plan::kNoValue);
   for (Value result : op->getResults())
     added.resultValues.push_back(numberOf(result));
+  graph.keepsSumsWhole |= onnx::hasWholeSums(op);
   ops.push_back(op);
-  graph.addOp(std::move(added), op.shardingRule());
+  graph.addOp(std::move(added), onnx::ruleOf(op));
 }
 
 } // namespace shardc::shard

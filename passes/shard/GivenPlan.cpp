@@ -2,6 +2,7 @@
 
 #include "passes/shard/GivenPlan.h"
 
+#include "dialects/onnx/WholeSums.h"
 #include "passes/verify/CheckRule.h"
 
 using namespace mlir;
@@ -48,7 +49,7 @@ std::string findMistake(const FunctionGraph &source, const plan::Plan &plan,
     HeldByOp held = heldBy(source.graph, plan, number, mesh);
     if (held.problem.empty())
       held.problem =
-          verify::checkRule(onnxOp.shardingRule(), onnxOp.partialRule(),
+          verify::checkRule(onnx::ruleOf(onnxOp), onnxOp.partialRule(),
                             held.operands, held.results, mesh);
     if (!held.problem.empty())
       return names.nodes[number] + ": " + held.problem + "; " +

@@ -6,6 +6,7 @@
 #include "dialects/dist/algebra/StorageAxis.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
+#include "dialects/onnx/WholeSums.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/verify/CheckRule.h"
 #include "passes/verify/Terms.h"
@@ -125,7 +126,7 @@ private:
       operands.push_back(dist::getSharding(operand.getType()));
     for (Value result : op.getResults())
       results.push_back(dist::getSharding(result.getType()));
-    std::string problem = checkRule(onnxOp.shardingRule(), onnxOp.partialRule(),
+    std::string problem = checkRule(onnx::ruleOf(onnxOp), onnxOp.partialRule(),
                                     operands, results, mesh);
     if (!problem.empty())
       return op.emitError("does not satisfy its sharding rule: ") << problem;

@@ -3,6 +3,7 @@
 #include "passes/verify/VerifyRings.h"
 
 #include "dialects/onnx/Onnx.h"
+#include "dialects/onnx/WholeSums.h"
 
 using namespace mlir;
 
@@ -32,7 +33,7 @@ LogicalResult verifyRing(dist::RingOp ring) {
   for (OpOperand &use : ring->getUses()) {
     Operation *user = use.getOwner();
     auto op = dyn_cast<onnx::OnnxOp>(user);
-    onnx::ShardingRule rule = op ? op.shardingRule() : onnx::ShardingRule();
+    onnx::ShardingRule rule = op ? onnx::ruleOf(op) : onnx::ShardingRule();
     std::optional<unsigned> factor =
         factorInTurn(rule, use.getOperandNumber(), ring.getDim());
     if (!factor) {

@@ -332,6 +332,8 @@ int parseFlags(int argc, char **argv, Flags &flags) {
     problem = checkLoadedPlan(*parsed, flags);
   if (problem.empty())
     problem = checkCompute(flags);
+  if (problem.empty())
+    problem = checkBitwise(*parsed, flags);
   flags.givesDegrees = givesDegrees(*parsed, flags);
   if (problem.empty())
     problem = collectAxes(flags);

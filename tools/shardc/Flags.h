@@ -71,6 +71,7 @@ struct Flags {
   std::string kvType;
   std::string precision = "model";
   std::string compute = "model";
+  bool bitwise = false;
   std::string kernels = "generated";
   bool isAutomatic = false; ///< --auto: degrees that planning chooses
   std::string goal = "throughput";

@@ -250,6 +250,28 @@ static void addImport(CLI::App &app, Flags &flags) {
          "products with quantised weights the other operand is rounded to 8 "
          "bits in blocks, as accuracy_level 4 says it")
       ->check(CLI::IsMember({"model", "bf16", "int8"}));
+  app.add_flag("--bitwise", flags.bitwise,
+               "The same bits whatever the degrees, on the host: no ranks share "
+               "out a sum, matrices are split by columns alone, and kernels add "
+               "up in one order. Ranks exchange more; --explain says how much");
+}
+
+std::string checkBitwise(const CLI::App &app, Flags &flags) {
+  if (!flags.bitwise)
+    return "";
+  if (flags.target != "host")
+    return "--bitwise: libraries of --target " + flags.target +
+           " add up in orders of their own; leave one of them out";
+  if (!flags.emit.empty())
+    return "--bitwise: no node of ONNX says it, so --emit " + flags.emit +
+           " cannot; leave one of them out";
+  const CLI::Option *context = app.get_option_no_throw("--cp-mode");
+  if (context && context->count() > 0 && flags.contextMode == "ring")
+    return "--bitwise: in a ring each rank sees the keys in an order of its own; "
+           "use --cp-mode gather or ulysses";
+  if (!context || context->count() == 0)
+    flags.contextMode = "gather";
+  return "";
 }
 
 std::string checkCompute(const Flags &flags) {

@@ -48,6 +48,8 @@ std::string parseMix(const DimTexts &dims, Flags &flags);
 std::string checkLoadedPlan(const CLI::App &app, const Flags &flags);
 /// --compute and flags beside it.
 std::string checkCompute(const Flags &flags);
+/// --bitwise and flags beside it; without --cp-mode that is another one.
+std::string checkBitwise(const CLI::App &app, Flags &flags);
 /// --auto and flags beside it.
 std::string checkAutomatic(const CLI::App &app, const Flags &flags);
 

@@ -51,6 +51,7 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.overlap = flags.overlap;
   options.doubles = flags.precision == "f64";
   options.compute = flags.compute == "model" ? "" : flags.compute;
+  options.bitwise = flags.bitwise;
   options.page = flags.page;
   options.kvType = flags.kvType;
   options.generatesKernels = flags.kernels == "generated";

@@ -32,7 +32,7 @@ public:
       : op(op), lowering(lowering) {
     for (Value operand : op->getOperands())
       operands.push_back(lowering.view(operand));
-    config = Lowering::attributes(
+    config = lowering.order(
         op, {"scale", "is_causal", "softcap", "window", "zero_rows"});
   }
 

@@ -34,7 +34,8 @@ LogicalResult MatMulOp::lower(Lowering &lowering) {
   ValueView lhs = withBatch(op->getOperand(0)),
             rhs = withBatch(op->getOperand(1));
   lowering.call(op, roundedOr("MatMul", getOperandBits()), {lhs, rhs},
-                {lowering.allocate(op, op->getResult(0))});
+                {lowering.allocate(op, op->getResult(0))},
+                lowering.order(op));
   return success();
 }
 
@@ -55,7 +56,7 @@ LogicalResult GemmOp::lower(Lowering &lowering) {
   }
   lowering.call(op, roundedOr("Gemm", getOperandBits()), inputs,
                 {lowering.allocate(op, op->getResult(0))},
-                Lowering::attributes(op, {"alpha", "beta"}));
+                lowering.order(op, {"alpha", "beta"}));
   return success();
 }
 
@@ -72,7 +73,7 @@ LogicalResult ConvOp::lower(Lowering &lowering) {
   lowering.call(
       op, "Conv", viewsOf(op->getOperands(), lowering),
       {lowering.allocate(op, op->getResult(0))},
-      Lowering::attributes(op, {"strides", "pads", "dilations", "group"}));
+      lowering.order(op, {"strides", "pads", "dilations", "group"}));
   return success();
 }
 

@@ -274,6 +274,7 @@ LogicalResult lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
   auto numbers = weights.dequantization;
   if (std::optional<uint64_t> bits = numbers.getActivationBits(); bits && !left)
     fused->blocks.push_back(lowering.ints("activation_bits", int64_t(*bits)));
+  llvm::append_range(fused->blocks, lowering.order(matmul));
   lowering.call(matmul, kernel, inputs, {result}, fused->blocks);
   return success();
 }

@@ -2,6 +2,7 @@
 
 #include "passes/verify/lowered/CallForm.h"
 
+#include "dialects/onnx/WholeSums.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Experts.h"
@@ -47,6 +48,16 @@ public:
   /// What a kernel that is not told would do otherwise, though the op has no
   /// attribute of that name.
   SmallVector<std::string, 8> required() const {
+    SmallVector<std::string, 8> names = requiredOfKind();
+    if (isa<onnx::MatMulOp, onnx::GemmOp, onnx::ConvOp, onnx::AttentionOp,
+            onnx::MixtureOfExpertsOp>(op) &&
+        onnx::hasWholeSums(op) && call.kernel != "AttentionFinish")
+      names.push_back("in_order");
+    return names;
+  }
+
+private:
+  SmallVector<std::string, 8> requiredOfKind() const {
     if (isa<dist::OnceOp>(op))
       return {"present"};
     if (isa<onnx::ReduceMeanOp>(op))
@@ -79,7 +90,6 @@ public:
     return names;
   }
 
-private:
   SmallVector<std::string, 8>
   requiredOfAttention(onnx::AttentionOp attention) const {
     const bool isSplit =
@@ -177,6 +187,8 @@ private:
   std::optional<Index> wantedNumbers(StringRef name) const {
     if (name == "present")
       return isFirst();
+    if (name == "in_order")
+      return Index{onnx::hasWholeSums(op)};
     if (name == "count")
       return count();
     if (name == "lookup")

@@ -125,7 +125,9 @@ public:
         rowDim(q.dims[2] == 1 ? 1 : 2),
         keyTile(std::clamp<int64_t>(k.dims[2], 1, kKeyTile)),
         tileRows(std::min(kQueryTile, rowDim == 1 ? group : q.dims[2])),
-        operands(q, k, v, tileRows, keyTile, call.intOr("split_rows", 0) != 0),
+        isInOrder(sumOrderOf(call) == SumOrder::Fixed),
+        operands(q, k, v, tileRows, keyTile,
+                 isInOrder || call.intOr("split_rows", 0) != 0),
         causalOffset(causalOffset), isPart(isPart) {
     scale = Acc(call.floatOr("scale", 1.0 / std::sqrt(double(q.dims[3]))));
     softcap = Acc(call.floatOr("softcap", 0.0));
@@ -255,7 +257,9 @@ private:
   Status seeAll(const Rows &rows) {
     for (int64_t piece = 0; piece < keys.count(); ++piece) {
       // What some query of the tile sees.
-      const Keys seen = {tileBegin(seenBy(rows, 0, piece).begin),
+      const int64_t first = seenBy(rows, 0, piece).begin;
+      const Keys seen = {isInOrder ? first / kKeyTile * kKeyTile
+                                   : tileBegin(first),
                          seenBy(rows, rows.count - 1, piece).end};
       if (seen.begin >= seen.end)
         continue;
@@ -361,6 +365,7 @@ private:
   AllKeys keys;
   const int rowDim;
   const int64_t keyTile, tileRows;
+  const bool isInOrder; ///< tiles of keys begin where they do for any rows
   AttentionOperands<KeyNumber> operands;
   Acc scale, softcap;
   bool isCausal;

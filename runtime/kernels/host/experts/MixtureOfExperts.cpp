@@ -122,11 +122,11 @@ private:
       gather(order + begin, size);
       SHARDC_RETURN_IF_ERROR(multiply(
           size, wide, inputSize, Acc(1), {rows, leading(inputSize), false},
-          matrixUp, Acc(0), products, leading(wide)));
+          matrixUp, Acc(0), products, leading(wide), sumOrderOf(call)));
       activate(expert, size);
       SHARDC_RETURN_IF_ERROR(multiply(
           size, outputs, hidden, Acc(1), {activated, leading(hidden), false},
-          matrixDown, Acc(0), results, leading(outputs)));
+          matrixDown, Acc(0), results, leading(outputs), sumOrderOf(call)));
       scatter(order + begin, size);
     }
     return Status::ok();

@@ -100,7 +100,7 @@ int64_t scratchElements(const Convolution &c) {
 
 /// Group g of image n.
 template <typename T>
-Status convolveOne(const Convolution &c, int64_t g, int64_t n,
+Status convolveOne(const Convolution &c, int64_t g, int64_t n, SumOrder order,
                    Accumulator<T> *scratch) {
   using Acc = Accumulator<T>;
   const int64_t rows = c.channels * c.taps, feature = g * c.features;
@@ -113,7 +113,8 @@ Status convolveOne(const Convolution &c, int64_t g, int64_t n,
   SHARDC_RETURN_IF_ERROR(
       multiply(c.features, c.positions, rows, Acc(1),
                weightsOf(c, c.w->as<T>() + feature * c.w->strides[0], scratch),
-               Matrix<Acc>{columns, width, false}, Acc(0), result, width));
+               Matrix<Acc>{columns, width, false}, Acc(0), result, width,
+               order));
   writeGroup(
       c, c.bias ? c.bias->as<T>() + feature * c.bias->strides[0] : nullptr,
       result, c.y->as<T>() + n * c.y->strides[0] + feature * c.y->strides[1]);
@@ -121,7 +122,7 @@ Status convolveOne(const Convolution &c, int64_t g, int64_t n,
 }
 
 template <typename T>
-Status convolve(const Convolution &c, std::byte *scratch) {
+Status convolve(const Convolution &c, SumOrder order, std::byte *scratch) {
   using Acc = Accumulator<T>;
   return shareOut(
       c.group * c.x->dims[0], threadsOf(c),
@@ -130,7 +131,8 @@ Status convolve(const Convolution &c, std::byte *scratch) {
         return reinterpret_cast<Acc *>(scratch) + thread * scratchElements(c);
       },
       [&](Acc *own, int64_t unit) {
-        return convolveOne<T>(c, unit / c.x->dims[0], unit % c.x->dims[0], own);
+        return convolveOne<T>(c, unit / c.x->dims[0], unit % c.x->dims[0],
+                              order, own);
       });
 }
 
@@ -138,7 +140,8 @@ Status run(const KernelCall &call) {
   Convolution c;
   SHARDC_RETURN_IF_ERROR(c.read(call, kName));
   return dispatch(FloatTypes(), c.x->element, kName, [&](auto tag) {
-    return convolve<typename decltype(tag)::Type>(c, call.scratch);
+    return convolve<typename decltype(tag)::Type>(c, sumOrderOf(call),
+                                                  call.scratch);
   });
 }
 

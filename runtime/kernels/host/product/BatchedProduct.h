@@ -30,7 +30,9 @@ public:
   /// Precondition: equal ranks of at least 2, and dims that fit. `packed` is B
   /// or null; without `swaps` it is multiplied from the right in any case.
   BatchedProduct(const TensorView &a, const TensorView &b, const TensorView &c,
-                 const std::byte *packed = nullptr, bool swaps = true) {
+                 const std::byte *packed = nullptr, bool swaps = true,
+                 SumOrder order = SumOrder::Fastest)
+      : order(order) {
     const int row = c.rank - 2, column = c.rank - 1;
     for (int d = 0; d <= row; ++d)
       appendDim(batches, c.dims[d],
@@ -47,6 +49,8 @@ public:
     layoutA = {rows, a.dims[column], rowStrideA, a.strides[column]};
     layoutB = {b.dims[row], b.dims[column], b.strides[row], b.strides[column]};
     layoutC = {rows, c.dims[column], rowStrideC, c.strides[column]};
+    // Tiles add up in an order of their own: one product, one order.
+    swaps &= order == SumOrder::Fastest || !mayUseTiles;
     isSwapped = swaps && !layoutC.hasDenseRows() && layoutC.isDense();
     if (isSwapped) { // C^T = B^T A^T
       layoutA = std::exchange(layoutB, layoutA.transposed()).transposed();
@@ -261,17 +265,20 @@ private:
     if constexpr (std::is_same_v<T, Acc>)
       if (!packsC())
         return multiply(m, n, k, alpha, a, b, beta, c,
-                        std::max<int64_t>(m > 1 ? layoutC.rowStride : n, 1));
+                        std::max<int64_t>(m > 1 ? layoutC.rowStride : n, 1),
+                        order);
     if (beta != Acc(0))
       packRows(layoutC, c, packed);
     SHARDC_RETURN_IF_ERROR(
-        multiply(m, n, k, alpha, a, b, beta, packed, std::max<int64_t>(n, 1)));
+        multiply(m, n, k, alpha, a, b, beta, packed, std::max<int64_t>(n, 1),
+                 order));
     unpackC(packed, c);
     return Status::ok();
   }
 
   LoopNest<3> batches; ///< C, A, B
   MatrixLayout layoutA, layoutB, layoutC;
+  SumOrder order;
   bool isSwapped = false;
   const std::byte *packedB = nullptr;
 };
@@ -284,7 +291,8 @@ inline int64_t productScratchBytes(const KernelCall &call, const char *kernel) {
       dispatch(NumericTypes(), call.inputs[0].element, kernel, [&](auto tag) {
         using T = typename decltype(tag)::Type;
         const BatchedProduct<T> product(call.inputs[0], call.inputs[1],
-                                        call.outputs[0], call.packed);
+                                        call.outputs[0], call.packed,
+                                        /*swaps=*/true, sumOrderOf(call));
         bytes = product.scratchBytes();
       });
   return known.isOk() ? bytes : 0;

@@ -21,7 +21,8 @@ Status run(const KernelCall &call) {
   return dispatch(NumericTypes(), a.element, kName, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     using Acc = Accumulator<T>;
-    return BatchedProduct<T>(a, b, c, call.packed)
+    return BatchedProduct<T>(a, b, c, call.packed, /*swaps=*/true,
+                             sumOrderOf(call))
         .run(a.as<T>(), b.as<T>(), c.as<T>(), Acc(1), Acc(0), call.scratch);
   });
 }

@@ -7,6 +7,9 @@
 
 #include "runtime/kernels/host/product/MatrixProduct.h"
 
+#include "runtime/kernels/host/KernelThreads.h"
+#include "runtime/kernels/host/simd/Loops.h"
+
 #ifdef SHARDC_HAS_DNNL
 #include <oneapi/dnnl/dnnl.h>
 #endif
@@ -53,15 +56,75 @@ void multiplyLoops(int64_t m, int64_t n, int64_t k, Acc alpha,
   }
 }
 
+/// Panels of B that are packed at once, a block of depth of each: they stay in
+/// the second cache.
+constexpr int64_t kPanels = 3;
+
+/// Rows [k, k + depth) of columns [begin, begin + count), as packMatrix has them.
+void packBlock(const Matrix<float> &b, Span rows, int64_t begin, int64_t count,
+               float *to) {
+  const int64_t depth = rows.end - rows.begin;
+  const int64_t rowStep = b.transposed ? 1 : b.leading;
+  const int64_t columnStep = b.transposed ? b.leading : 1;
+  for (int64_t first = 0; first < count; first += kPanelColumns) {
+    const int64_t width = std::min(kPanelColumns, count - first);
+    const float *from = b.data + rows.begin * rowStep +
+                        (begin + first) * columnStep;
+    for (int64_t k = 0; k < depth; ++k, to += kPanelColumns) {
+      for (int64_t j = 0; j < width; ++j)
+        to[j] = from[k * rowStep + j * columnStep];
+      std::fill(to + width, to + kPanelColumns, 0.f);
+    }
+  }
+}
+
+/// As multiplyPacked does it, packing as it goes.
+void multiplyInOrder(int64_t m, int64_t n, int64_t k, float alpha,
+                     const Matrix<float> &a, const Matrix<float> &b, float beta,
+                     float *c, int64_t leading) {
+  constexpr int64_t kWidth = kPanels * kPanelColumns;
+  const int64_t groups = (n + kWidth - 1) / kWidth;
+  const int64_t parts = threadsForProduct(groups, m, n, k);
+  forEachPart(parts, [&](int64_t part) {
+    alignas(64) float packed[kWidth * kDepthBlock];
+    PackedProduct product;
+    product.m = m;
+    product.rowStepA = a.transposed ? 1 : a.leading;
+    product.depthStepA = a.transposed ? a.leading : 1;
+    product.leadingC = leading;
+    product.alpha = alpha;
+    for (int64_t group = groups * part / parts;
+         group < groups * (part + 1) / parts; ++group) {
+      const int64_t begin = group * kWidth;
+      product.n = std::min(kWidth, n - begin);
+      product.c = c + begin;
+      for (int64_t at = 0; at < k; at += kDepthBlock) {
+        product.k = std::min(kDepthBlock, k - at);
+        product.a = a.data + at * product.depthStepA;
+        product.beta = at == 0 ? beta : 1;
+        packBlock(b, {at, at + product.k}, begin, product.n, packed);
+        product.setPacked(reinterpret_cast<const std::byte *>(packed),
+                          artifact::ElementType_Float32);
+        loops().multiplyPanels.ofFloat(
+            product, {0, (product.n + kPanelColumns - 1) / kPanelColumns});
+      }
+    }
+  });
+}
+
 } // namespace
 
 Status multiply(int64_t m, int64_t n, int64_t k, float alpha,
                 const Matrix<float> &a, const Matrix<float> &b, float beta,
-                float *c, int64_t leading) {
+                float *c, int64_t leading, SumOrder order) {
   if (m == 0 || n == 0)
     return Status::ok();
   if (k == 0) {
     scaleRows(m, n, beta, c, leading);
+    return Status::ok();
+  }
+  if (order == SumOrder::Fixed) {
+    multiplyInOrder(m, n, k, alpha, a, b, beta, c, leading);
     return Status::ok();
   }
 #ifdef SHARDC_HAS_DNNL
@@ -80,14 +143,14 @@ Status multiply(int64_t m, int64_t n, int64_t k, float alpha,
 
 Status multiply(int64_t m, int64_t n, int64_t k, double alpha,
                 const Matrix<double> &a, const Matrix<double> &b, double beta,
-                double *c, int64_t leading) {
+                double *c, int64_t leading, SumOrder) {
   multiplyLoops(m, n, k, alpha, a, b, beta, c, leading);
   return Status::ok();
 }
 
 Status multiply(int64_t m, int64_t n, int64_t k, uint64_t alpha,
                 const Matrix<uint64_t> &a, const Matrix<uint64_t> &b,
-                uint64_t beta, uint64_t *c, int64_t leading) {
+                uint64_t beta, uint64_t *c, int64_t leading, SumOrder) {
   multiplyLoops(m, n, k, alpha, a, b, beta, c, leading);
   return Status::ok();
 }

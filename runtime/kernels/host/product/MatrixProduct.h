@@ -12,6 +12,8 @@
 #define SHARDC_RUNTIME_KERNELS_HOST_PRODUCT_MATRIXPRODUCT_H
 
 #include "runtime/base/Status.h"
+#include "runtime/kernels/Kernel.h"
+#include "runtime/kernels/StorageTypes.h"
 #include "runtime/kernels/host/simd/Loops.h"
 
 #include <algorithm>
@@ -102,17 +104,28 @@ Matrix<Accumulator<T>> asMatrix(const MatrixLayout &layout, const T *data,
   return {packed, std::max<int64_t>(layout.columns, 1), false};
 }
 
+/// In which order an element of C adds up. Fixed: that of PackedMatrix.h, which
+/// other rows and columns, and the number of threads, do not change.
+enum class SumOrder : uint8_t { Fastest, Fixed };
+
+/// The order that a call asks for: its attribute `in_order`.
+inline SumOrder sumOrderOf(const KernelCall &call) {
+  return call.intOr("in_order", 0) != 0 ? SumOrder::Fixed : SumOrder::Fastest;
+}
+
 /// C = alpha A B + beta C for C of m dense rows of n; k may be 0. What C holds
-/// is not read where beta is 0.
+/// is not read where beta is 0. double and uint64_t have one order.
 Status multiply(int64_t m, int64_t n, int64_t k, float alpha,
                 const Matrix<float> &a, const Matrix<float> &b, float beta,
-                float *c, int64_t leading);
+                float *c, int64_t leading, SumOrder order = SumOrder::Fastest);
 Status multiply(int64_t m, int64_t n, int64_t k, double alpha,
                 const Matrix<double> &a, const Matrix<double> &b, double beta,
-                double *c, int64_t leading);
+                double *c, int64_t leading,
+                SumOrder order = SumOrder::Fastest);
 Status multiply(int64_t m, int64_t n, int64_t k, uint64_t alpha,
                 const Matrix<uint64_t> &a, const Matrix<uint64_t> &b,
-                uint64_t beta, uint64_t *c, int64_t leading);
+                uint64_t beta, uint64_t *c, int64_t leading,
+                SumOrder order = SumOrder::Fastest);
 
 } // namespace shardc::runtime::host
 

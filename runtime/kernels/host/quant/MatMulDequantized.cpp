@@ -56,7 +56,8 @@ Status multiplyPanel(const KernelCall &call, Operands part, int64_t bytes) {
       view->dims[d] = 1;
   SHARDC_RETURN_IF_ERROR(dequantize(call, kName, part.b));
   using Acc = Accumulator<T>;
-  return BatchedProduct<T>(part.a, panel, part.c)
+  return BatchedProduct<T>(part.a, panel, part.c, /*packed=*/nullptr,
+                           /*swaps=*/true, sumOrderOf(call))
       .run(part.a.as<T>(), panel.as<T>(), part.c.as<T>(), Acc(1), Acc(0),
            call.scratch + bytes);
 }
