@@ -328,13 +328,37 @@ private:
       if (ExitCode code = report.savePlan(errors); code != ExitCode::Done)
         return code;
     noteDecisions(phase);
-    if (phase == "partitioned")
+    if (phase == "partitioned") {
       report.addPartitioned(*module, machine ? &*machine : nullptr);
+      compareBitwise();
+    }
     if (phase == "lowered")
       report.addLowered(*module);
     if (ExitCode code = dump(phase); code != ExitCode::Done)
       return code;
     return afterPhase(phase);
+  }
+
+  /// Plans the model once more, without --bitwise, for those who ask what it costs.
+  void compareBitwise() {
+    if (!options.bitwise || !options.from.empty() || !options.plan.empty() ||
+        (!options.explain && options.explainJson.empty()))
+      return;
+    CompileOptions without = options;
+    std::string text;
+    without.bitwise = without.explain = false;
+    without.explanation = &text;
+    without.until = "partitioned";
+    without.used = nullptr;
+    without.afterPhase = nullptr;
+    without.progress = nullptr;
+    without.pins.clear();
+    for (std::string *path :
+         {&without.output, &without.emit, &without.dumpDir,
+          &without.explainJson, &without.savePlan, &without.alternativesOf})
+      path->clear();
+    if (compile(without, llvm::nulls(), llvm::nulls()) == ExitCode::Done)
+      report.addBitwise(text);
   }
 
   PipelineOptions pipelineOptions() const {

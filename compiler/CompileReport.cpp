@@ -8,6 +8,7 @@
 #include "passes/shard/Passes.h"
 #include "passes/stage/Passes.h"
 
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -56,6 +57,30 @@ void CompileReport::addCompute(ModuleOp module) {
             " products with constant weights round " +
             (options.compute == "bf16" ? "both operands to bf16"
                                        : "the other operand to 8 bits"));
+}
+
+/// "17 collectives, 901120 bytes on the wire a rank" of a profile.
+static std::string sentBy(const Json &total) {
+  std::string text = total.at("collectives").dump() + " collectives";
+  const Json bytes = total.value("wire_bytes", Json());
+  if (bytes.is_number())
+    text += ", " + bytes.dump() + " bytes on the wire";
+  if (const Json seconds = total.value("seconds", Json()); seconds.is_number())
+    llvm::raw_string_ostream(text)
+        << llvm::format(", %.1f us", seconds.get<double>() * 1e6);
+  return text;
+}
+
+void CompileReport::addBitwise(llvm::StringRef without) {
+  const Json other = Json::parse(without, nullptr, /*allow_exceptions=*/false);
+  for (const Json &total : report["totals"]) {
+    const std::string profile = total.value("profile", "");
+    for (const Json &same : other.value("totals", Json::array()))
+      if (same.value("profile", "") == profile)
+        addChoice("--bitwise: no sum is shared out" +
+                  (profile.empty() ? "" : " (" + profile + ")") + ": " +
+                  sentBy(total) + "; without it " + sentBy(same));
+  }
 }
 
 void CompileReport::takePlan(ModuleOp module, StringRef machine,

@@ -29,6 +29,9 @@ public:
   void addChoice(const std::string &why) { report["choices"].push_back(why); }
   /// How many products --compute is about, of phase imported.
   void addCompute(mlir::ModuleOp module);
+  /// What --bitwise costs: the plan's collectives beside those of `without`, the
+  /// explanation of the same model without it; of phase partitioned.
+  void addBitwise(llvm::StringRef without);
   /// Of phase imported, the only one of which layers are known.
   void findLayers(mlir::ModuleOp module) { layers = report::layersOf(module); }
   /// Takes the plan, and what else planning left, off the module.

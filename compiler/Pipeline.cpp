@@ -116,7 +116,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(lower::createBindSizes());
     passes.addPass(lower::createLower({options.target}));
     if (options.generatesKernels)
-      passes.addPass(lower::createFuseRows({options.target}));
+      passes.addPass(lower::createFuseRows({options.target, options.bitwise}));
     // A host arranges each matrix for itself when it is loaded.
     if (options.target != "host")
       passes.addPass(lower::createMergeProducts());

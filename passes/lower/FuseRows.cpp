@@ -2,6 +2,7 @@
 
 #include "passes/lower/Passes.h"
 
+#include "dialects/rt/InOrder.h"
 #include "passes/lower/rows/Epilogue.h"
 #include "passes/lower/rows/Grouping.h"
 #include "passes/lower/rows/RowKernel.h"
@@ -137,6 +138,9 @@ struct FuseRowsPass : impl::FuseRowsBase<FuseRowsPass> {
       }
     }
     numKernels += kernels.size();
+    if (inOrder)
+      for (auto kernel : getOperation().getOps<rt::KernelOp>())
+        kernel->setAttr(rt::kInOrderAttr, UnitAttr::get(&getContext()));
   }
 };
 

@@ -55,7 +55,10 @@ def FuseRows : Pass<"shardc-fuse-rows", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect",
                            "::shardc::rt::RtDialect"];
   let options = [Option<"target", "target", "std::string", "\"host\"",
-                        "Backend that the artifact is for">];
+                        "Backend that the artifact is for">,
+                 Option<"inOrder", "in-order", "bool", "false",
+                        "Kernels add up a row in one order, whatever else they "
+                        "do with it (rt.in_order)">];
   let statistics = [
     Statistic<"numFused", "fused", "Calls that became part of another one">,
     Statistic<"numFolded", "folded", "Calls that became part of a product">,

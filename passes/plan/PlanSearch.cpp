@@ -267,6 +267,8 @@ private:
                                         1e-6 * graph.meanProduct));
       auto &others = rivals.rivals[number];
       for (unsigned op : candidate.ops) {
+        if (movesOnly(op))
+          continue;
         others.insert(others.end(), ofOp[op].begin(), ofOp[op].end());
         ofOp[op].push_back(number);
       }
@@ -276,6 +278,16 @@ private:
         rivals.rivals[other].push_back(number);
     }
     return heaviestSet(rivals).isChosen;
+  }
+
+  /// Where sums stay whole, an LM head and the embedding that has its table want
+  /// different parts of that: each gets its own when it is loaded.
+  bool movesOnly(unsigned op) const {
+    return graph.keepsSumsWhole &&
+           llvm::all_of(graph.ops[op].resultValues, [&](unsigned value) {
+             return graph.values[value].isWeightDerived &&
+                    graph.values[value].isLoadTime;
+           });
   }
 
   void accept(const Candidate &candidate) {

@@ -3,6 +3,7 @@
 #include "compiler/codegen/rows/RowEmitter.h"
 
 #include "compiler/codegen/rows/RowBody.h"
+#include "dialects/rt/InOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -104,8 +105,10 @@ private:
   void emitColumns(unsigned phase) {
     Sums sums;
     sums.reductions = phases.reductionsIn(phase);
-    // What is expensive keeps the processor busy without.
-    if (!sums.reductions.empty() && !body.fillsSlots(phase))
+    // What is expensive keeps the processor busy without; but then the order of a
+    // sum depends on what else is fused with it.
+    if (!sums.reductions.empty() &&
+        (!body.fillsSlots(phase) || kernel->hasAttr(rt::kInOrderAttr)))
       sums.unroll = target.unroll;
     for (rt::ReduceOp reduce : sums.reductions)
       sums.vectors.append(sums.unroll * lanes.parts(), lanes.identity(reduce));

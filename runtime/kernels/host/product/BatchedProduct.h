@@ -62,6 +62,8 @@ public:
   }
 
   int64_t scratchBytes() const {
+    if (packsTiles())
+      return bytesBeforeTiles() + tiledMatrixBytes(matrixB(nullptr));
     return split().parts() * scratchOfPart() *
            static_cast<int64_t>(sizeof(Acc));
   }
@@ -89,6 +91,9 @@ public:
     if constexpr (std::is_same_v<Acc, float>)
       if (packedB)
         return runPacked(a, c, alpha, beta, scratch);
+    if constexpr (mayUseTiles)
+      if (packsTiles())
+        return runTiles(a, b, c, alpha, beta, scratch);
     if (isSwapped)
       std::swap(a, b);
     const SplitNest<3> parts = split();
@@ -144,7 +149,9 @@ private:
   int64_t sizeOfA() const {
     const int64_t size =
         packedB && std::is_same_v<T, Acc> ? 0 : packedSize<T>(layoutA);
-    return packedB && mayUseTiles ? std::max(size, sizeOfTiledRows()) : size;
+    return mayUseTiles && (packedB || packsTiles())
+               ? std::max(size, sizeOfTiledRows())
+               : size;
   }
 
   static constexpr bool mayUseTiles = std::is_same_v<T, BFloat16>;
@@ -153,9 +160,31 @@ private:
     return layoutA.rows * tiledDepth(layoutA.columns) / 2;
   }
 
-  /// B lies in tiles.
-  Status runTiles(const BFloat16 *a, BFloat16 *c, float alpha, float beta,
-                  std::byte *scratch) const {
+  /// A constant B is multiplied in tiles: in a fixed order so is any other.
+  bool packsTiles() const {
+    return mayUseTiles && order == SumOrder::Fixed && !packedB && hasTiles();
+  }
+  int64_t bytesBeforeTiles() const {
+    const int64_t bytes = (sizeOfA() + packedSizeC()) * int64_t(sizeof(float));
+    return (bytes + 63) / 64 * 64;
+  }
+  TensorView matrixB(const T *b) const {
+    TensorView view;
+    view.data = reinterpret_cast<std::byte *>(const_cast<T *>(b));
+    view.element = elementTypeOf<T>();
+    view.rank = 2;
+    view.dims[0] = layoutB.rows;
+    view.dims[1] = layoutB.columns;
+    view.strides[0] = layoutB.rowStride;
+    view.strides[1] = layoutB.columnStride;
+    return view;
+  }
+
+  /// B lies in tiles, or is put there, in scratch.
+  Status runTiles(const BFloat16 *a, const BFloat16 *b, BFloat16 *c,
+                  float alpha, float beta, std::byte *scratch) const {
+    std::byte *tiles = scratch + bytesBeforeTiles();
+    const BFloat16 *lastB = nullptr;
     auto *rowsA = reinterpret_cast<BFloat16 *>(scratch);
     auto *rowsC = rowsA + 2 * sizeOfA();
     const bool isInPlace = layoutC.columnStride == 1 || layoutC.columns <= 1;
@@ -163,11 +192,13 @@ private:
     product.m = layoutC.rows;
     product.n = layoutC.columns;
     product.k = layoutA.columns;
-    product.b = packedB;
+    product.b = packedB ? packedB : tiles;
     product.leadingC = isInPlace ? layoutC.rowStride : layoutC.columns;
     product.alpha = alpha;
     product.beta = beta;
     forEachIndex(batches, [&](const int64_t (&at)[3]) {
+      if (!packedB && b + at[2] != std::exchange(lastB, b + at[2]))
+        packTiles(matrixB(lastB), tiles);
       setTiledRows(product, a + at[1], rowsA);
       product.c = isInPlace ? c + at[0] : rowsC;
       if (!isInPlace && beta != 0)
@@ -198,7 +229,7 @@ private:
                    std::byte *scratch) const {
     if constexpr (mayUseTiles)
       if (hasTiles())
-        return runTiles(a, c, alpha, beta, scratch);
+        return runTiles(a, nullptr, c, alpha, beta, scratch);
     PackedProduct product;
     product.k = layoutA.columns;
     product.setPacked(packedB, elementTypeOf<T>());
