@@ -6,6 +6,7 @@
 #include "passes/plan/LookupCone.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 
 #include <numeric>
 
@@ -155,9 +156,35 @@ private:
     llvm::sort(candidate.ops);
     candidate.ops.erase(llvm::unique(candidate.ops), candidate.ops.end());
     candidate.splits = std::move(splits);
+    if (graph.keepsSumsWhole)
+      dropIdle(candidate);
     for (unsigned op : candidate.ops)
       weigh(graph.ops[op], candidate);
     return candidate;
+  }
+
+  /// A leaf that is whole at each sum falls into parts. One without a product,
+  /// such as a reshape between a norm and its matrix, would be split and gathered
+  /// for nothing.
+  void dropIdle(Candidate &candidate) {
+    llvm::EquivalenceClasses<unsigned> parts;
+    llvm::DenseSet<unsigned> busy;
+    for (unsigned op : candidate.ops)
+      parts.insert(op);
+    for (unsigned op : candidate.ops)
+      for (unsigned value : graph.ops[op].resultValues)
+        if (llvm::any_of(candidate.splits, [&](const LeafSplit &split) {
+              return graph.space.holds(graph.values[value].dims, split.leaf);
+            }))
+          for (unsigned consumer : graph.values[value].consumers)
+            if (llvm::binary_search(candidate.ops, consumer))
+              parts.unionSets(op, consumer);
+    for (unsigned op : candidate.ops)
+      if (graph.ops[op].usesWeight || graph.ops[op].lookupMultiplyAdds > 0)
+        busy.insert(parts.getLeaderValue(op));
+    llvm::erase_if(candidate.ops, [&](unsigned op) {
+      return !busy.contains(parts.getLeaderValue(op));
+    });
   }
 
   /// What a candidate splits of an op, what the busiest rank keeps of it, and

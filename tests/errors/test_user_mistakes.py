@@ -120,6 +120,9 @@ class CompileFlags(Mistakes):
         self.check("--compute", "f8", words=["--compute", "bf16"])
         self.check("--compute", "bf16", "--precision", "f64", words=["--compute bf16: --precision f64", "leave one"])
         self.check("--compute", "int8", "--target", "cuda", words=["--compute int8: ", "--target cuda", "leave one"])
+        self.check("--bitwise", "--target", "cuda", words=["--bitwise: ", "--target cuda", "leave one"])
+        self.check("--bitwise", "--emit", "onnx", words=["--bitwise: ", "--emit onnx", "leave one"])
+        self.check("--bitwise", "--cp", "2", "--cp-mode", "ring", words=["--bitwise: ", "--cp-mode gather"])
         self.check("--compute", "bf16", "--emit", "onnx", words=["--compute bf16: ", "--emit onnx", "leave one"])
 
     def test_nothing_to_do(self):

@@ -25,7 +25,8 @@ LogicalResult lowerReduction(Operation *op, Lowering &lowering) {
                          "supports yet");
   ValueView input = lowering.view(op->getOperand(0));
   ValueView result = lowering.allocate(op, op->getResult(0));
-  Lowering::Config config{lowering.ints("axes", axes.asArrayRef())};
+  Lowering::Config config = lowering.order(op);
+  config.push_back(lowering.ints("axes", axes.asArrayRef()));
   // A mean divides the local sum by the global count.
   Sizes global = dist::getDims(op->getOperand(0).getType());
   dist::DimExpr count = 1;

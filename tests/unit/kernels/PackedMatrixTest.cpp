@@ -2,8 +2,10 @@
 #include "tests/unit/kernels/KernelTest.h"
 
 #include "runtime/base/AlignedBuffer.h"
+#include "runtime/kernels/host/product/MatrixProduct.h"
 
 #include <cmath>
+#include <tuple>
 
 namespace shardc::runtime::host {
 namespace {
@@ -111,6 +113,52 @@ TEST(PackedMatrix, BitsOfAColumnDoNotDependOnTheOthers) {
   const Tensor some = Tensor::filled<float>({8, 50}, 9);
   multiplyPacked(productOf(a, half, packed(half), some));
   EXPECT_EQ(some.values<float>(), all.slice(1, 40, 50).values<float>());
+}
+
+/// What no one has packed, whichever way it lies, has the bits of what is.
+TEST(PackedMatrix, ProductsInAFixedOrderHaveTheSameBits) {
+  for (const auto &[m, n, k] : {std::tuple(1, 1, 1), {3, 50, 7}, {9, 97, 800},
+                                {70, 130, 385}}) {
+    const Tensor b = fractions({k, n}, 2), turned = fractions({n, k}, 3);
+    for (bool isTurned : {false, true}) {
+      const Tensor a = isTurned ? fractions({k, m}, 1).permuted({1, 0})
+                                : fractions({m, k}, 1);
+      for (const Tensor &right : {b, turned.permuted({1, 0})}) {
+        const Tensor expected = fractions({m, n}, 4), c = fractions({m, n}, 4);
+        PackedProduct product =
+            productOf(a, right, packed(right), expected);
+        const AlignedBuffer memory = packed(right);
+        product.setPacked(memory.data(), right.view.element);
+        product.alpha = 0.7f;
+        product.beta = 0.3f;
+        multiplyPacked(product);
+        const auto operand = [](const Tensor &matrix) {
+          const bool isDense = matrix.view.strides[1] == 1;
+          return Matrix<float>{matrix.view.as<float>(),
+                               matrix.view.strides[isDense ? 0 : 1], !isDense};
+        };
+        ASSERT_TRUE(multiply(m, n, k, 0.7f, operand(a), operand(right), 0.3f,
+                             c.view.as<float>(), n, SumOrder::Fixed)
+                        .isOk());
+        EXPECT_EQ(c.values<float>(), expected.values<float>())
+            << m << " x " << n << " x " << k;
+      }
+    }
+  }
+}
+
+/// The loops of processors with fused multiply-add, wide vectors or not.
+TEST(PackedMatrix, BitsOfEveryFusedProcessor) {
+  const Tensor a = fractions({13, 900}, 1), b = fractions({900, 130}, 2);
+  const AlignedBuffer memory = packed(b);
+  std::vector<std::vector<float>> found;
+  for (const Loops *each : supportedLoops().first(supportedLoops().size() - 1)) {
+    const Tensor c = Tensor::filled<float>({13, 130}, 9);
+    each->multiplyPanels.ofFloat(productOf(a, b, memory, c), {0, 9});
+    found.push_back(c.values<float>());
+  }
+  for (const auto &values : found)
+    EXPECT_EQ(values, found.front());
 }
 
 /// Also those that are not the fastest here.

@@ -36,6 +36,16 @@ template <typename State, typename T>
   return lanes[0];
 }
 
+/// One after the other, however the dims lie in memory.
+template <typename State, typename T>
+[[gnu::noinline]] State reduceInOrder(const LoopNest<1> &reduced, const T *x) {
+  State state;
+  forEachIndex(reduced, [&](const int64_t (&at)[1]) {
+    state.add(Compute<T>(x[at[0]]));
+  });
+  return state;
+}
+
 /// `width` neighbouring outputs at once, whose inputs are neighbours too.
 template <typename State, typename T>
 [[gnu::noinline]] void reduceStrip(const LoopNest<1> &reduced, const T *x,
@@ -70,9 +80,11 @@ inline Status splitDims(const KernelCall &call, const char *name,
   return Status::ok();
 }
 
+/// `isInOrder`: whether elements lie in rows or in columns, which follows from the
+/// split, changes nothing.
 template <typename Op, typename T>
 void reduce(const ReduceSplit &parts, const TensorView &out,
-            const TensorView &x, int64_t divisor) {
+            const TensorView &x, int64_t divisor, bool isInOrder) {
   using C = Compute<T>;
   using State = typename Op::template State<T>;
   constexpr int64_t kStrip = 64;
@@ -86,7 +98,9 @@ void reduce(const ReduceSplit &parts, const TensorView &out,
     if (areRows) {
       for (int64_t i = 0; i < count; ++i)
         to[i * so] = T(Op::template finish<C>(
-            reduceRow<State>(parts.reduced, from + i * sx), divisor));
+            isInOrder ? reduceInOrder<State>(parts.reduced, from + i * sx)
+                      : reduceRow<State>(parts.reduced, from + i * sx),
+            divisor));
       return;
     }
     for (int64_t begin = 0; begin < count; begin += kStrip) {
@@ -106,7 +120,8 @@ template <typename Op> Status runReduce(const KernelCall &call) {
   const TensorView &x = call.inputs[0], &out = call.outputs[0];
   const int64_t divisor = call.intOr("count", parts.count);
   return dispatch(typename Op::Types(), x.element, Op::kName, [&](auto tag) {
-    reduce<Op, typename decltype(tag)::Type>(parts, out, x, divisor);
+    reduce<Op, typename decltype(tag)::Type>(parts, out, x, divisor,
+                                             call.intOr("in_order", 0) != 0);
   });
 }
 

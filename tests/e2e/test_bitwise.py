@@ -1,0 +1,194 @@
+"""The same bits under any plan (--bitwise): outputs of ten plans by hash, values beside other engines', and mutants."""
+
+import hashlib
+import json
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from tests.e2e.test_parallel import experts_model
+from tests.support import EndToEnd, data_sets, model_file, program, read_outputs
+
+# Flags of shardc, and of shardrun.
+PLANS = (
+    ("--tp 2", ""),
+    ("--tp 4", ""),
+    ("--tp 8", ""),
+    ("--tp 3", ""),
+    ("--tp 2 --sp", ""),
+    ("--cp 2", ""),
+    ("--cp 2 --cp-mode ulysses --tp 2", ""),
+    ("--pp 2 --tp 2 --micro-batches 2", ""),
+    ("--dp 2", ""),
+    ("--fsdp 2", ""),
+    ("--ep 2", ""),
+    ("", "--threads 2"),
+)
+
+
+def products_model(seed, hidden, heads, size, ffn, masks=False):
+    """A layer of what nothing is recovered of: products of activations, sums, a mean, an uneven number of everything."""
+    random = np.random.default_rng(seed)
+    inner = heads * size
+    sizes = {"q": (hidden, inner), "k": (hidden, inner), "v": (hidden, inner), "o": (inner, hidden),
+             "up": (hidden, ffn), "down": (ffn, hidden), "table": (23, hidden)}
+    tensors = [numpy_helper.from_array((random.normal(size=dims) / np.sqrt(dims[0])).astype(np.float32), name)
+               for name, dims in sizes.items()]
+    constants = {"apart": [0, 0, heads, size], "together": [0, 0, inner], "rows": [1], "last": [-1]}
+    tensors += [numpy_helper.from_array(np.array(value, np.int64), name) for name, value in constants.items()]
+    nodes = [helper.make_node("Gather", ["table", "ids"], ["looked.up"])]
+    node = lambda op, inputs, output, **more: nodes.append(helper.make_node(op, inputs, [output], **more))
+    node("ReduceMean", ["looked.up", "rows"], "mean", keepdims=1)
+    node("Sub", ["looked.up", "mean"], "x")
+    for name in "qkv":
+        node("MatMul", ["x", name], f"x.{name}")
+        node("Reshape", [f"x.{name}", "apart"], f"apart.{name}")
+        node("Transpose", [f"apart.{name}"], f"heads.{name}", perm=[0, 2, 3, 1] if name == "k" else [0, 2, 1, 3])
+    node("MatMul", ["heads.q", "heads.k"], "scores")
+    node("Tanh", ["scores"], "bounded")  # no softmax: attention in nobody's books
+    node("MatMul", ["bounded", "heads.v"], "values")
+    node("Transpose", ["values"], "rows.values", perm=[0, 2, 1, 3])
+    node("Reshape", ["rows.values", "together"], "attended")
+    node("MatMul", ["attended", "o"], "x.o")
+    node("Add", ["x", "x.o"], "y")
+    node("MatMul", ["y", "up"], "wide")
+    node("Gelu", ["wide"], "active")
+    node("MatMul", ["active", "down"], "narrow")
+    node("Add", ["y", "narrow"], "z")
+    node("ReduceSum", ["z", "last"], "sum", keepdims=0)
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["b", "s"])
+    value = lambda name, dims: helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
+    outputs = [value("z", ["b", "s", hidden]), value("sum", ["b", "s"])]
+    graph = helper.make_graph(nodes, "products", [ids], outputs, tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+
+
+def hash_of(outputs):
+    bits = hashlib.sha256()
+    for value in outputs:
+        bits.update(f"{value.dtype} {value.shape}".encode() + np.ascontiguousarray(value).tobytes())
+    return bits.hexdigest()
+
+
+class Bitwise(EndToEnd):
+    def outputs(self, model, data_set, flags, run="", bitwise=("--bitwise",)):
+        artifact, out = self.folder / "model.shard", self.folder / "out"
+        self.run_ok("shardc", model, "-o", artifact, *bitwise, *flags.split())
+        self.run_ok("shardrun", artifact, "--inputs", data_set, "--outputs", out, "--check-replicas", *run.split())
+        return read_outputs(out)
+
+    def check_plans(self, model, data_set, plans=PLANS):
+        one = self.outputs(model, data_set, "")
+        for flags, run in plans:
+            with self.subTest(model=model, plan=flags, run=run):
+                self.assertEqual(hash_of(self.outputs(model, data_set, flags, run)), hash_of(one))
+        return one
+
+    def request(self, **inputs):
+        folder = self.folder / "request"
+        folder.mkdir(exist_ok=True)
+        for i, (name, value) in enumerate(inputs.items()):
+            (folder / f"input_{i}.pb").write_bytes(numpy_helper.from_array(value, name).SerializeToString())
+        return folder
+
+    def test_models_under_ten_plans(self):
+        for name in ("bert-ts-op17", "gpt2-dynamo-op20", "llama-dynamo-op18", "vit-ts-static-op17", "llama-genai-int4"):
+            for data_set in data_sets(name)[:2]:
+                one = self.check_plans(model_file(name), data_set)
+                for found, expected in zip(one, read_outputs(data_set), strict=True):
+                    self.assertLess(np.abs(found - expected).max(initial=0), 3e-2 * np.abs(expected).max(initial=1))
+
+    def test_without_it_plans_differ(self):
+        """Else nothing above says anything."""
+        name = "llama-dynamo-op18"
+        one, two = (self.outputs(model_file(name), data_sets(name)[0], flags, bitwise=()) for flags in ("", "--tp 2"))
+        self.assertNotEqual(hash_of(one), hash_of(two))
+
+    def test_in_fewer_bits(self):
+        name = "llama-dynamo-op18"
+        for compute in ("bf16",):
+            plans = [(f"{flags} --compute {compute}", run) for flags, run in PLANS]
+            one = self.outputs(model_file(name), data_sets(name)[0], f"--compute {compute}")
+            for flags, run in plans:
+                with self.subTest(plan=flags, run=run):
+                    found = self.outputs(model_file(name), data_sets(name)[0], flags, run)
+                    self.assertEqual(hash_of(found), hash_of(one))
+
+    def test_sizes_that_divide_nothing(self):
+        random = np.random.default_rng(3)
+        for seed, sizes in enumerate([(40, 5, 8, 72), (33, 1, 16, 50), (96, 6, 7, 800), (17, 3, 5, 11)]):
+            model = self.folder / "products.onnx"
+            onnx.save(products_model(seed, *sizes), model)
+            ids = random.integers(0, 23, size=(3, 9))
+            one = self.check_plans(model, self.request(ids=ids))
+            expected = ReferenceEvaluator(str(model)).run(None, {"ids": ids})
+            for found, wanted in zip(one, expected, strict=True):
+                np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * np.abs(wanted).max())
+
+    def test_experts(self):
+        random = np.random.default_rng(4)
+        model = self.folder / "experts.onnx"
+        onnx.save(experts_model(), model)
+        tokens = random.normal(size=(21, 8)).astype(np.float32)
+        one = self.check_plans(model, self.request(input=tokens))
+        expected = ReferenceEvaluator(str(model)).run(None, {"input": tokens})
+        np.testing.assert_allclose(one[0], expected[0], rtol=1e-4, atol=1e-5)
+
+    def test_texts_beside_others(self):
+        """What a text gets does not depend on those that are with it, nor a position on those behind it."""
+        name = "llama-dynamo-op18"
+        ids, mask = (onnx.load_tensor(data_sets(name)[0] / f"input_{i}.pb") for i in range(2))
+        names, values = (ids.name, mask.name), [numpy_helper.to_array(tensor) for tensor in (ids, mask)]
+        values[1] = np.ones_like(values[1])
+        together, = self.outputs(model_file(name), self.request(**dict(zip(names, values))), "--tp 2")
+        for row in range(len(values[0])):
+            alone = self.request(**dict(zip(names, (value[row : row + 1] for value in values))))
+            np.testing.assert_array_equal(self.outputs(model_file(name), alone, "--tp 4")[0][0], together[row])
+        for length in (1, 2, values[0].shape[1] - 1):
+            short = self.request(**dict(zip(names, (value[:1, :length] for value in values))))
+            np.testing.assert_array_equal(self.outputs(model_file(name), short, "")[0][0], together[0, :length])
+
+    def mutant(self, spared):
+        """The imported model with all sums whole but one; 0: none is spared."""
+        name = "llama-dynamo-op18"
+        imported, marked = self.folder / "imported.mlir", self.folder / "marked.mlir"
+        self.run_ok("shardc", model_file(name), "--to", "imported", "-o", imported)
+        passes = [f"--shardc-keep-sums-whole=spared={spared}", "--shardc-fingerprint"]
+        marked.write_text(self.run_ok("shard-opt", imported, "--mlir-print-debuginfo", *passes))
+        return marked
+
+    def test_mutants_of_one_sum_are_found(self):
+        """Of each kind of sum one that ranks share out again: a product's columns become rows, and the bits others."""
+        found = 0
+        data_set = data_sets("llama-dynamo-op18")[0]
+        for spared in range(8):
+            model = self.mutant(spared)
+            one, two = (self.outputs(model, data_set, f"--from imported --tp {tp}", bitwise=()) for tp in (1, 2))
+            isFound = hash_of(one) != hash_of(two)
+            if spared == 0:
+                self.assertFalse(isFound)
+            found += isFound
+        self.assertGreaterEqual(found, 1)
+
+    def test_a_plan_that_shares_out_a_sum_is_refused(self):
+        name = "llama-dynamo-op18"
+        plan = self.folder / "plan.json"
+        self.run_ok("shardc", model_file(name), "--tp", 2, "--save-plan", plan)
+        done = program("shardc", model_file(name), "--bitwise", "--load-plan", plan, "-o", self.folder / "refused")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("is split", done.stderr)
+
+    def test_costs_are_told(self):
+        name = "llama-dynamo-op18"
+        said = self.explain(model_file(name), 2, "--bitwise", "--dims", "batch=1,sequence=64")
+        kinds = {collective["kind"] for collective in said["collectives"]}
+        self.assertEqual(kinds, {"all_gather"})
+        (cost,) = (choice for choice in said["choices"] if choice.startswith("--bitwise"))
+        self.assertRegex(cost, r"17 collectives, \d+ bytes on the wire.*without it 9 collectives, \d+ bytes on the wire")
+
+
+if __name__ == "__main__":
+    unittest.main()
