@@ -97,6 +97,8 @@ void CompileReport::takePlan(ModuleOp module, StringRef machine,
   plan["cp_mode"] = options.contextMode;
   plan["mesh"] = package::meshJson(options.mesh);
   plan["overlap"] = options.overlap;
+  if (options.bitwise)
+    plan["bitwise"] = true;
   if (options.page > 0)
     plan["page"] = options.page;
   if (!options.kvType.empty())

@@ -71,6 +71,7 @@ std::string readSource(const std::string &artifact, const Json &manifest,
   options.recover = entryOf(source, "recover") != false;
   options.doubles = entryOf(source, "doubles") == true;
   options.compute = textOf(source, "compute");
+  options.bitwise = entryOf(source, "bitwise") == true;
   if (const Json page = entryOf(source, "page"); page.is_number_integer())
     options.page = std::max<int64_t>(0, page.get<int64_t>());
   options.kvType = textOf(source, "kv_type");

@@ -32,7 +32,8 @@ static constexpr plan::EntryKey kPlanKeys[] = {{"format", Kind::Text, true},
                                                {"plan_dims", Kind::Object},
                                                {"overlap", Kind::Text},
                                                {"page", Kind::Number},
-                                               {"kv_type", Kind::Text}};
+                                               {"kv_type", Kind::Text},
+                                               {"bitwise", Kind::Truth}};
 static constexpr plan::EntryKey kAxisKeys[] = {{"name", Kind::Text, true},
                                                {"size", Kind::Number, true},
                                                {"shares", Kind::List}};
@@ -122,6 +123,17 @@ static std::string checkRows(const Json &plan, const CompileOptions &options) {
                            "; give the same, or leave --load-plan out";
 }
 
+/// "" or how what the plan is of shares out sums in another way.
+static std::string checkBitwise(const Json &plan,
+                                const CompileOptions &options) {
+  const bool isOf = plan.value("bitwise", false);
+  return isOf == options.bitwise
+             ? ""
+             : std::string("was made ") + (isOf ? "with" : "without") +
+                   " --bitwise, and this is " + (isOf ? "without" : "with") +
+                   "; give the same, or leave --load-plan out";
+}
+
 /// What choices behind the plan are made for.
 static std::string readCircumstances(const Json &plan,
                                      CompileOptions &options) {
@@ -164,6 +176,8 @@ std::string readPlan(const Json &plan, CompileOptions &options) {
   if (std::string wrong = plan::checkEntry(plan, kPlanKeys); !wrong.empty())
     return wrong;
   if (std::string problem = checkRows(plan, options); !problem.empty())
+    return problem;
+  if (std::string problem = checkBitwise(plan, options); !problem.empty())
     return problem;
   if (std::string problem = readMesh(plan["mesh"], options.mesh);
       !problem.empty())

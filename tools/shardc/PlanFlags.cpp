@@ -270,7 +270,7 @@ std::string checkBitwise(const CLI::App &app, Flags &flags) {
     return "--bitwise: in a ring each rank sees the keys in an order of its own; "
            "use --cp-mode gather or ulysses";
   if (!context || context->count() == 0)
-    flags.contextMode = "gather";
+    flags.contextMode = flags.fixedContext = "gather";
   return "";
 }
 

@@ -13,10 +13,9 @@
 // CHECK-NOT: onnx.whole_sums
 func.func @main(%x: !x {onnx.name = "x"}, %n: !n {onnx.name = "n"}) -> (!y {onnx.name = "y"}, !one {onnx.name = "sum"}, !one {onnx.name = "max"}, !nOne {onnx.name = "whole"}) {
   %w = onnx.Weight {file = "m.onnx", length = 128 : i64, name = "w", offset = 0 : i64} : () -> tensor<8x4xf32>
-  %none = onnx.None
   %y = onnx.MatMul %x, %w : (!x, tensor<8x4xf32>) -> !y
-  %sum = onnx.ReduceSum %x, %none {axes = array<i64: 1>, keepdims = 1 : i64, noop_with_empty_axes = 1 : i64} : (!x, none) -> !one
-  %max = onnx.ReduceMax %x, %none {axes = array<i64: 1>, keepdims = 1 : i64, noop_with_empty_axes = 1 : i64} : (!x, none) -> !one
-  %whole = onnx.ReduceSum %n, %none {axes = array<i64: 1>, keepdims = 1 : i64, noop_with_empty_axes = 1 : i64} : (!n, none) -> !nOne
+  %sum = onnx.ReduceSum %x {axes = array<i64: 1>, keepdims = 1 : i64, noop_with_empty_axes = 1 : i64} : (!x) -> !one
+  %max = onnx.ReduceMax %x {axes = array<i64: 1>, keepdims = 1 : i64, noop_with_empty_axes = 1 : i64} : (!x) -> !one
+  %whole = onnx.ReduceSum %n {axes = array<i64: 1>, keepdims = 1 : i64, noop_with_empty_axes = 1 : i64} : (!n) -> !nOne
   return %y, %sum, %max, %whole : !y, !one, !one, !nOne
 }
