@@ -56,6 +56,9 @@ class Pages(EndToEnd):
         manifest = self.folder / artifact / "manifest.json"
         manifest.write_text(json.dumps(json.loads(manifest.read_text()) | entries))
 
+    def test_bitwise(self):
+        self.assertEqual(run_page(self, "bitwise.md"), 6)
+
     def test_start(self):
         self.assertEqual(run_page(self, "start.md"), 5)
 
