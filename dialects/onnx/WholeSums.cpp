@@ -18,10 +18,9 @@ bool mayShareSums(OnnxOp op) {
         return isa<FloatType>(getElementTypeOrSelf(type));
       }))
     return false; // integers wrap around, in any order
-  return llvm::any_of(op.shardingRule().factors,
-                      [](const RuleFactor &factor) {
-                        return isSum(factor) || factor.isInTurn;
-                      });
+  return llvm::any_of(op.shardingRule().factors, [](const RuleFactor &factor) {
+    return isSum(factor) || factor.isInTurn;
+  });
 }
 
 ShardingRule ruleOf(OnnxOp op) {

@@ -113,8 +113,7 @@ private:
     auto consider = [&](llvm::SmallVector<LeafSplit, 2> splits) {
       Candidate candidate = evaluate(std::move(splits));
       if (candidate.pays(graph) &&
-          (!best ||
-           candidate.score(graph) > best->score(graph)))
+          (!best || candidate.score(graph) > best->score(graph)))
         best = std::move(candidate);
     };
     consider({{leaf, AxisList(axes)}});
@@ -290,8 +289,8 @@ private:
     std::vector<llvm::SmallVector<unsigned, 4>> ofOp(graph.ops.size());
     for (auto [number, candidate] : llvm::enumerate(candidates)) {
       // What pays is split, even where it spares the busiest rank little.
-      rivals.weights.push_back(std::max(candidate.score(graph),
-                                        1e-6 * graph.meanProduct));
+      rivals.weights.push_back(
+          std::max(candidate.score(graph), 1e-6 * graph.meanProduct));
       auto &others = rivals.rivals[number];
       for (unsigned op : candidate.ops) {
         if (movesOnly(op))

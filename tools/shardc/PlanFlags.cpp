@@ -250,10 +250,11 @@ static void addImport(CLI::App &app, Flags &flags) {
          "products with quantised weights the other operand is rounded to 8 "
          "bits in blocks, as accuracy_level 4 says it")
       ->check(CLI::IsMember({"model", "bf16", "int8"}));
-  app.add_flag("--bitwise", flags.bitwise,
-               "The same bits whatever the degrees, on the host: no ranks share "
-               "out a sum, matrices are split by columns alone, and kernels add "
-               "up in one order. Ranks exchange more; --explain says how much");
+  app.add_flag(
+      "--bitwise", flags.bitwise,
+      "The same bits whatever the degrees, on the host: no ranks share "
+      "out a sum, matrices are split by columns alone, and kernels add "
+      "up in one order. Ranks exchange more; --explain says how much");
 }
 
 std::string checkBitwise(const CLI::App &app, Flags &flags) {
@@ -267,7 +268,8 @@ std::string checkBitwise(const CLI::App &app, Flags &flags) {
            " cannot; leave one of them out";
   const CLI::Option *context = app.get_option_no_throw("--cp-mode");
   if (context && context->count() > 0 && flags.contextMode == "ring")
-    return "--bitwise: in a ring each rank sees the keys in an order of its own; "
+    return "--bitwise: in a ring each rank sees the keys in an order of its "
+           "own; "
            "use --cp-mode gather or ulysses";
   if (!context || context->count() == 0)
     flags.contextMode = flags.fixedContext = "gather";

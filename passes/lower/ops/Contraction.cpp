@@ -34,8 +34,7 @@ LogicalResult MatMulOp::lower(Lowering &lowering) {
   ValueView lhs = withBatch(op->getOperand(0)),
             rhs = withBatch(op->getOperand(1));
   lowering.call(op, roundedOr("MatMul", getOperandBits()), {lhs, rhs},
-                {lowering.allocate(op, op->getResult(0))},
-                lowering.order(op));
+                {lowering.allocate(op, op->getResult(0))}, lowering.order(op));
   return success();
 }
 
@@ -70,10 +69,9 @@ static SmallVector<ValueView, 4> viewsOf(ValueRange values,
 
 LogicalResult ConvOp::lower(Lowering &lowering) {
   Operation *op = getOperation();
-  lowering.call(
-      op, "Conv", viewsOf(op->getOperands(), lowering),
-      {lowering.allocate(op, op->getResult(0))},
-      lowering.order(op, {"strides", "pads", "dilations", "group"}));
+  lowering.call(op, "Conv", viewsOf(op->getOperands(), lowering),
+                {lowering.allocate(op, op->getResult(0))},
+                lowering.order(op, {"strides", "pads", "dilations", "group"}));
   return success();
 }
 

@@ -41,8 +41,8 @@ LogicalResult MixtureOfExpertsOp::lower(Lowering &lowering) {
   for (Value operand : op->getOperands())
     inputs.push_back(lowering.view(operand));
   inputs.resize(kInputs);
-  Lowering::Config config = lowering.order(
-      op, {"activation", "gate", "alpha", "shift", "limit"});
+  Lowering::Config config =
+      lowering.order(op, {"activation", "gate", "alpha", "shift", "limit"});
   // Indices count all experts; a rank has a range of them.
   Type down = getDown().getType();
   config.push_back(lowering.scalars(

@@ -117,16 +117,15 @@ TEST(PackedMatrix, BitsOfAColumnDoNotDependOnTheOthers) {
 
 /// What no one has packed, whichever way it lies, has the bits of what is.
 TEST(PackedMatrix, ProductsInAFixedOrderHaveTheSameBits) {
-  for (const auto &[m, n, k] : {std::tuple(1, 1, 1), {3, 50, 7}, {9, 97, 800},
-                                {70, 130, 385}}) {
+  for (const auto &[m, n, k] :
+       {std::tuple(1, 1, 1), {3, 50, 7}, {9, 97, 800}, {70, 130, 385}}) {
     const Tensor b = fractions({k, n}, 2), turned = fractions({n, k}, 3);
     for (bool isTurned : {false, true}) {
       const Tensor a = isTurned ? fractions({k, m}, 1).permuted({1, 0})
                                 : fractions({m, k}, 1);
       for (const Tensor &right : {b, turned.permuted({1, 0})}) {
         const Tensor expected = fractions({m, n}, 4), c = fractions({m, n}, 4);
-        PackedProduct product =
-            productOf(a, right, packed(right), expected);
+        PackedProduct product = productOf(a, right, packed(right), expected);
         const AlignedBuffer memory = packed(right);
         product.setPacked(memory.data(), right.view.element);
         product.alpha = 0.7f;
@@ -152,7 +151,8 @@ TEST(PackedMatrix, BitsOfEveryFusedProcessor) {
   const Tensor a = fractions({13, 900}, 1), b = fractions({900, 130}, 2);
   const AlignedBuffer memory = packed(b);
   std::vector<std::vector<float>> found;
-  for (const Loops *each : supportedLoops().first(supportedLoops().size() - 1)) {
+  for (const Loops *each :
+       supportedLoops().first(supportedLoops().size() - 1)) {
     const Tensor c = Tensor::filled<float>({13, 130}, 9);
     each->multiplyPanels.ofFloat(productOf(a, b, memory, c), {0, 9});
     found.push_back(c.values<float>());

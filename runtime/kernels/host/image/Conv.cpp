@@ -110,11 +110,10 @@ Status convolveOne(const Convolution &c, int64_t g, int64_t n, SumOrder order,
   unfold(c,
          c.x->as<T>() + n * c.x->strides[0] + g * c.channels * c.x->strides[1],
          columns);
-  SHARDC_RETURN_IF_ERROR(
-      multiply(c.features, c.positions, rows, Acc(1),
-               weightsOf(c, c.w->as<T>() + feature * c.w->strides[0], scratch),
-               Matrix<Acc>{columns, width, false}, Acc(0), result, width,
-               order));
+  SHARDC_RETURN_IF_ERROR(multiply(
+      c.features, c.positions, rows, Acc(1),
+      weightsOf(c, c.w->as<T>() + feature * c.w->strides[0], scratch),
+      Matrix<Acc>{columns, width, false}, Acc(0), result, width, order));
   writeGroup(
       c, c.bias ? c.bias->as<T>() + feature * c.bias->strides[0] : nullptr,
       result, c.y->as<T>() + n * c.y->strides[0] + feature * c.y->strides[1]);

@@ -300,9 +300,8 @@ private:
                         order);
     if (beta != Acc(0))
       packRows(layoutC, c, packed);
-    SHARDC_RETURN_IF_ERROR(
-        multiply(m, n, k, alpha, a, b, beta, packed, std::max<int64_t>(n, 1),
-                 order));
+    SHARDC_RETURN_IF_ERROR(multiply(m, n, k, alpha, a, b, beta, packed,
+                                    std::max<int64_t>(n, 1), order));
     unpackC(packed, c);
     return Status::ok();
   }

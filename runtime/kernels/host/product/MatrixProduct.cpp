@@ -68,8 +68,8 @@ void packBlock(const Matrix<float> &b, Span rows, int64_t begin, int64_t count,
   const int64_t columnStep = b.transposed ? b.leading : 1;
   for (int64_t first = 0; first < count; first += kPanelColumns) {
     const int64_t width = std::min(kPanelColumns, count - first);
-    const float *from = b.data + rows.begin * rowStep +
-                        (begin + first) * columnStep;
+    const float *from =
+        b.data + rows.begin * rowStep + (begin + first) * columnStep;
     for (int64_t k = 0; k < depth; ++k, to += kPanelColumns) {
       for (int64_t j = 0; j < width; ++j)
         to[j] = from[k * rowStep + j * columnStep];

@@ -120,8 +120,7 @@ Status multiply(int64_t m, int64_t n, int64_t k, float alpha,
                 float *c, int64_t leading, SumOrder order = SumOrder::Fastest);
 Status multiply(int64_t m, int64_t n, int64_t k, double alpha,
                 const Matrix<double> &a, const Matrix<double> &b, double beta,
-                double *c, int64_t leading,
-                SumOrder order = SumOrder::Fastest);
+                double *c, int64_t leading, SumOrder order = SumOrder::Fastest);
 Status multiply(int64_t m, int64_t n, int64_t k, uint64_t alpha,
                 const Matrix<uint64_t> &a, const Matrix<uint64_t> &b,
                 uint64_t beta, uint64_t *c, int64_t leading,
