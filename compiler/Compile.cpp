@@ -314,6 +314,7 @@ private:
       if (ExitCode code = resolveDims(); code != ExitCode::Done)
         return code;
       report.findLayers(*module);
+      report.addWeightsType(*module);
       report.addCompute(*module);
     }
     if (phase == "sharded")
@@ -370,6 +371,8 @@ private:
     made.page = options.page;
     made.compute = options.compute;
     made.bitwise = options.bitwise;
+    made.weightsType = options.weightsType;
+    made.weightsGroup = options.weightsGroup;
     made.kvType = options.kvType;
     made.mesh = options.mesh;
     made.planDims = options.planDims;

@@ -53,6 +53,8 @@ struct CompileOptions {
   std::string compute;  ///< see PipelineOptions
   std::string kvType;   ///< see PipelineOptions
   bool bitwise = false; ///< see PipelineOptions
+  std::string weightsType; ///< see PipelineOptions
+  int64_t weightsGroup = 32;
   bool sequenceParallel = false;
   int64_t microBatches = 1;         ///< parts of a request in a pipeline
   std::string contextMode = "ring"; ///< how attention sees all keys

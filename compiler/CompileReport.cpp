@@ -4,6 +4,7 @@
 
 #include "compiler/FlagFile.h"
 #include "compiler/package/MeshJson.h"
+#include "dialects/onnx/QuantizedMatrix.h"
 #include "passes/plan/machine/ReadMachine.h"
 #include "passes/shard/Passes.h"
 #include "passes/stage/Passes.h"
@@ -44,6 +45,23 @@ static Json machineJson(StringRef text) {
   return {{"preset", text.split(':').first.str()},
           {"nodes", machine.nodes},
           {"devices_per_node", machine.devicesPerNode}};
+}
+
+void CompileReport::addWeightsType(ModuleOp module) {
+  if (options.weightsType.empty())
+    return;
+  uint64_t before = 0, after = 0;
+  const auto matrices = onnx::quantizedMatrices(module);
+  for (const onnx::QuantizedMatrix &matrix : matrices) {
+    before += matrix.length;
+    after += matrix.dataBytes() + matrix.scaleBytes();
+  }
+  char share[16];
+  std::snprintf(share, sizeof(share), "%.2f",
+                before > 0 ? double(after) / double(before) : 1);
+  addChoice("--weights-type " + options.weightsType + ": " +
+            std::to_string(matrices.size()) + " weights of products take " +
+            share + " of their bytes");
 }
 
 void CompileReport::addCompute(ModuleOp module) {
@@ -142,6 +160,8 @@ void CompileReport::addSource(const std::string &machine) {
                       {"doubles", options.doubles},
                       {"compute", options.compute},
                       {"bitwise", options.bitwise},
+                      {"weights_type", options.weightsType},
+                      {"weights_group", options.weightsGroup},
                       {"machine", machine}};
   if (options.page > 0)
     report["source"].update(

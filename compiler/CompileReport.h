@@ -28,6 +28,7 @@ public:
   /// Why something was decided as it was.
   void addChoice(const std::string &why) { report["choices"].push_back(why); }
   /// How many products --compute is about, of phase imported.
+  void addWeightsType(mlir::ModuleOp module);
   void addCompute(mlir::ModuleOp module);
   /// What --bitwise costs: the plan's collectives beside those of `without`, the
   /// explanation of the same model without it; of phase partitioned.

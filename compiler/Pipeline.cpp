@@ -88,6 +88,9 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     } else if (options.splitsSteps) {
       passes.addPass(import::createSpecializeSteps());
     }
+    if (!options.weightsType.empty())
+      passes.addPass(import::createQuantizeWeights(
+          {options.weightsType, options.weightsGroup}));
     if (!options.compute.empty())
       passes.addPass(import::createRoundProducts({options.compute}));
     if (options.doubles)

@@ -27,6 +27,9 @@ struct PipelineOptions {
   /// What products with constant weights round to: "bf16", "int8"; or empty.
   std::string compute;
   bool bitwise = false; ///< no ranks share out a sum: the same bits in any plan
+  std::string
+      weightsType; ///< "int4", "int8", "fp8", "bf16"; empty: the model's
+  int64_t weightsGroup = 32; ///< features of a scale of int4 and int8
   std::string kvType; ///< of its pools: "int8", "f8"; empty for the model's own
   dist::Mesh mesh;    ///< that the keys of such a step have parts for
   /// --plan-dims as it was given: its symbols are those of the step.

@@ -14,9 +14,13 @@
 #include "compiler/package/ReplacedArtifact.h"
 #include "compiler/package/WeightCopy.h"
 #include "compiler/package/WeightNames.h"
+#include "compiler/quantize/QuantizedFile.h"
 #include "dialects/onnx/FunctionInfo.h"
+#include "dialects/onnx/QuantizedMatrix.h"
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Hash.h"
+
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <nlohmann/json.hpp>
 
@@ -30,6 +34,9 @@ using Json = nlohmann::json;
 namespace shardc::package {
 
 namespace {
+
+/// Weights that the compiler quantised.
+constexpr char kQuantizedName[] = "quantized.bin";
 
 /// "" or why not.
 std::string writeFile(const fs::path &path, StringRef bytes) {
@@ -60,8 +67,8 @@ std::string toleranceOf(ModuleOp module) {
   module.walk([&](rt::ViewOp view) {
     Type element = view.getView().getType().getElement();
     isLow |= element.isF16();
-    isQuantised |=
-        element.isBF16() || element.isInteger(8) || element.isInteger(4);
+    isQuantised |= element.isBF16() || element.isInteger(8) ||
+                   element.isInteger(4) || isa<Float8E4M3FNType>(element);
   });
   module.walk([&](rt::CallOp call) {
     isQuantised |= call.getKernel() == "MatMulBFloat16";
@@ -142,11 +149,19 @@ private:
                                  {"root", "artifact"},
                                  {"bytes", files.constants.size()},
                                  {"hash", hashOf(files.constants)}});
+    const std::string quantizedFile =
+        (staging.path() / kQuantizedName).string();
+    if (quantize::hasQuantizedWeights(module))
+      if (std::string why = quantize::writeQuantizedFile(
+              module, options.modelFolder, quantizedFile);
+          !why.empty())
+        return failed(why);
     for (const std::string &file : files.modelFiles) {
       Json entry;
-      if (mlir::failed(describeFile(file, entry)))
+      if (mlir::failed(file == onnx::kQuantizedFile
+                           ? describeQuantized(quantizedFile, entry)
+                           : describeFile(file, entry)))
         return failure();
-      entry["root"] = "model";
       manifest["files"].push_back(std::move(entry));
     }
     if (!options.modelFile.empty() &&
@@ -158,8 +173,11 @@ private:
     manifest["weights"] = options.copyWeights ? "copy" : "reference";
     if (!options.copyWeights)
       return success();
-    std::string why = copyWeights(module, mesh, options.modelFolder,
-                                  staging.path().string(), manifest["files"]);
+    std::string why =
+        copyWeights(module, mesh, options.modelFolder, quantizedFile,
+                    staging.path().string(), manifest["files"]);
+    std::error_code ignored;
+    fs::remove(quantizedFile, ignored); // each rank has its own part
     return why.empty() ? success() : failed(why);
   }
 
@@ -181,7 +199,26 @@ private:
         runtime::fingerprintFile(path.string(), fingerprint, &bytes);
     if (!status.isOk())
       return failed(status.message());
-    entry = {{"path", file}, {"bytes", bytes}, {"fingerprint", fingerprint}};
+    entry = {{"path", file},
+             {"root", "model"},
+             {"bytes", bytes},
+             {"fingerprint", fingerprint}};
+    return success();
+  }
+
+  /// Of the artifact; or, where weights are copied, one that nobody opens.
+  LogicalResult describeQuantized(const std::string &path, Json &entry) {
+    auto written =
+        llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                    /*RequiresNullTerminator=*/false);
+    if (!written)
+      return failed("cannot read back " + path);
+    const StringRef bytes = (*written)->getBuffer();
+    const std::string hash = runtime::hashHex(bytes.data(), bytes.size());
+    entry = {{"path", kQuantizedName},
+             {"root", options.copyWeights ? "model" : "artifact"},
+             {"bytes", bytes.size()},
+             {options.copyWeights ? "fingerprint" : "hash", hash}};
     return success();
   }
 

@@ -6,6 +6,7 @@
 #include "compiler/package/ElementTypes.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/WeightNames.h"
+#include "compiler/quantize/QuantizedFile.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Hash.h"
@@ -107,8 +108,9 @@ class RankFile {
 public:
   /// `weights`: each with the name that it has in the file.
   RankFile(ArrayRef<NamedWeight> weights, const dist::Mesh &mesh, int64_t rank,
-           const std::string &modelFolder)
-      : weights(weights), mesh(mesh), rank(rank), modelFolder(modelFolder) {}
+           const std::string &modelFolder, const std::string &quantizedFile)
+      : weights(weights), mesh(mesh), rank(rank), modelFolder(modelFolder),
+        quantizedFile(quantizedFile) {}
 
   /// Header first: offsets are known from the ranges alone.
   std::string write(const std::filesystem::path &path) {
@@ -154,7 +156,8 @@ private:
     auto &source = sources[weight.getFile()];
     if (!source) {
       auto opened = llvm::MemoryBuffer::getFile(
-          modelFolder + "/" + weight.getFile(), /*IsText=*/false,
+          quantize::pathOf(weight.getFile(), modelFolder, quantizedFile),
+          /*IsText=*/false,
           /*RequiresNullTerminator=*/false);
       if (!opened)
         return "cannot read " + weight.getFile().str() + ": " +
@@ -172,7 +175,7 @@ private:
   ArrayRef<NamedWeight> weights;
   const dist::Mesh &mesh;
   int64_t rank;
-  const std::string &modelFolder;
+  const std::string &modelFolder, &quantizedFile;
   llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> sources;
 };
 
@@ -195,6 +198,7 @@ storedWeights(ModuleOp module, const WeightNames &names, int64_t stage) {
 
 std::string copyWeights(ModuleOp module, const dist::Mesh &mesh,
                         const std::string &modelFolder,
+                        const std::string &quantizedFile,
                         const std::string &artifactFolder, Json &files) {
   std::filesystem::path folder =
       std::filesystem::path(artifactFolder) / "weights";
@@ -212,7 +216,8 @@ std::string copyWeights(ModuleOp module, const dist::Mesh &mesh,
                   static_cast<int>(rank));
     std::filesystem::path path = folder / name;
     if (std::string why =
-            RankFile(weights, mesh, rank, modelFolder).write(path);
+            RankFile(weights, mesh, rank, modelFolder, quantizedFile)
+                .write(path);
         !why.empty())
       return why;
     auto written = llvm::MemoryBuffer::getFile(path.string(), false, false);

@@ -13,9 +13,11 @@
 namespace shardc::package {
 
 /// Writes weights/rank-00000.safetensors, ... below `artifactFolder` and adds
-/// them with their hashes to `files`. "" or what went wrong.
+/// them with their hashes to `files`; `quantizedFile` is where the weights are
+/// that were quantised. "" or what went wrong.
 std::string copyWeights(mlir::ModuleOp module, const dist::Mesh &mesh,
                         const std::string &modelFolder,
+                        const std::string &quantizedFile,
                         const std::string &artifactFolder,
                         nlohmann::json &files);
 

@@ -72,6 +72,10 @@ std::string readSource(const std::string &artifact, const Json &manifest,
   options.doubles = entryOf(source, "doubles") == true;
   options.compute = textOf(source, "compute");
   options.bitwise = entryOf(source, "bitwise") == true;
+  options.weightsType = textOf(source, "weights_type");
+  if (const Json group = entryOf(source, "weights_group");
+      group.is_number_integer())
+    options.weightsGroup = std::max<int64_t>(1, group.get<int64_t>());
   if (const Json page = entryOf(source, "page"); page.is_number_integer())
     options.page = std::max<int64_t>(0, page.get<int64_t>());
   options.kvType = textOf(source, "kv_type");

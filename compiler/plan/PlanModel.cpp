@@ -37,6 +37,8 @@ OwningOpRef<ModuleOp> importModel(MLIRContext &context,
   options.splitsSteps = true;
   options.page = request.page;
   options.kvType = request.kvType;
+  options.weightsType = request.weightsType;
+  options.weightsGroup = request.weightsGroup;
   buildPhase(passes, "imported", options);
   if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
     return {};

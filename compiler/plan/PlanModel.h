@@ -27,6 +27,8 @@ struct PlanRequest {
   /// Positions of a page and type of keys, of steps of rows; 0 for requests.
   int64_t page = 0;
   std::string kvType = {};
+  std::string weightsType = {}; ///< see PipelineOptions
+  int64_t weightsGroup = 32;
   bool overlaps = true; ///< collectives beside products, as --overlap has it
   /// Steps of training are predicted in place of requests.
   std::optional<plan::TrainingOptions> training = std::nullopt;

@@ -55,11 +55,18 @@ static std::string flagsForSizes(const PlanRequest &request,
          shellWord(planDimsText(request, answer));
 }
 
-/// What makes steps of rows of the model, before the degrees.
-static std::string flagsOfRows(const PlanRequest &request) {
+/// How the model is imported, before the degrees.
+static std::string flagsOfImport(const PlanRequest &request) {
+  std::string weights;
+  if (!request.weightsType.empty())
+    weights = "--weights-type " + request.weightsType +
+              (request.weightsGroup == 32
+                   ? " "
+                   : ":" + std::to_string(request.weightsGroup) + " ");
   if (request.page == 0)
-    return "";
-  return (request.page == 64
+    return weights;
+  return weights +
+         (request.page == 64
               ? std::string("--serve ")
               : "--serve=" + std::to_string(request.page) + " ") +
          (request.kvType.empty() ? "" : "--kv-type " + request.kvType + " ");
@@ -82,7 +89,7 @@ static std::vector<std::string> cellsOf(const PlanRequest &request,
             percent(run.busy.communication, run.total),
             percent(run.bubble, run.total),
             candidate.reason};
-  return {flagsOfRows(request) + candidate.degrees.flags(),
+  return {flagsOfImport(request) + candidate.degrees.flags(),
           format("%.1f", p.memory.total() / 1e9),
           format("%.1f", p.prompt.total * 1e3),
           p.step ? format("%.2f", p.step->total * 1e3) : "-",
@@ -203,7 +210,7 @@ Json jsonOf(const PlanRequest &request, const PlanAnswer &answer,
       {"sp", d.sequenceParallel},
       {"micro_batches", d.microBatches},
       {"flags",
-       flagsOfRows(request) + d.flags() +
+       flagsOfImport(request) + d.flags() +
            (candidate.forSizes ? " " + flagsForSizes(request, answer) : "")},
       {"fits", candidate.prediction.fits()},
       {"memory", memoryOf(candidate.prediction)},

@@ -5,6 +5,7 @@
 #include "compiler/files/OutputFile.h"
 #include "compiler/files/StagingFolder.h"
 #include "compiler/package/MeshJson.h"
+#include "compiler/quantize/QuantizedFile.h"
 #include "compiler/ranks/RankProgram.h"
 #include "dialects/dist/algebra/DeviceWays.h"
 #include "dialects/onnx/FunctionInfo.h"
@@ -52,7 +53,8 @@ public:
       : module(module), folder(std::move(folder)), style(style),
         mesh(*dist::getMesh(module).getMesh().getMesh()),
         replica(dist::replicaMesh(mesh)), stage(dist::stageMesh(mesh)),
-        weights(onnx::modelInfo(module).folder, this->folder) {
+        quantizedFile(this->folder + "/quantized.partial"),
+        weights(onnx::modelInfo(module).folder, this->folder, quantizedFile) {
     rankOf.resize(replica.numRanks() / stage.numRanks(),
                   std::vector<int64_t>(stage.numRanks()));
     for (int64_t rank = 0; rank < replica.numRanks(); ++rank)
@@ -62,6 +64,11 @@ public:
   bool isModels = false; ///< what is wrong
 
   std::string write() {
+    if (quantize::hasQuantizedWeights(module))
+      if (std::string problem = quantize::writeQuantizedFile(
+              module, onnx::modelInfo(module).folder, quantizedFile);
+          !problem.empty())
+        return problem;
     Json ranks = Json::array();
     for (int64_t rank = 0; rank < replica.numRanks(); ++rank) {
       Json entry = rankEntry(rank);
@@ -71,6 +78,8 @@ public:
     }
     if (std::string problem = weights.finish(); !problem.empty())
       return problem;
+    std::error_code ignored;
+    std::filesystem::remove(quantizedFile, ignored); // it is in the ranks' own
     for (const std::string &name : weights.names)
       written.push_back({{"path", name}});
     const Json manifest = {{"format", kFormat},
@@ -204,6 +213,7 @@ private:
   const dist::Mesh mesh, replica, stage;
   /// By stage and number within it.
   std::vector<std::vector<int64_t>> rankOf;
+  const std::string quantizedFile;
   WeightStore weights;
   Json written = Json::array(); ///< files, for who replaces them
 };

@@ -4,6 +4,7 @@
 
 #include "compiler/files/OutputFile.h"
 #include "compiler/package/WeightCopy.h"
+#include "compiler/quantize/QuantizedFile.h"
 #include "dialects/onnx/ElementTypes.h"
 #include "dialects/rt/Rt.h"
 
@@ -32,7 +33,8 @@ StringRef WeightStore::bytesOf(onnx::WeightOp weight) {
   auto &source = sources[weight.getFile()];
   if (!source) {
     auto opened = llvm::MemoryBuffer::getFile(
-        modelFolder + "/" + weight.getFile(), /*IsText=*/false,
+        quantize::pathOf(weight.getFile(), modelFolder, quantizedFile),
+        /*IsText=*/false,
         /*RequiresNullTerminator=*/false);
     if (!opened) {
       problem = "cannot read " + weight.getFile().str() + ": " +

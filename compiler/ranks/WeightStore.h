@@ -17,8 +17,11 @@ namespace shardc::ranks {
 
 class WeightStore {
 public:
-  WeightStore(std::string modelFolder, std::string folder)
-      : modelFolder(std::move(modelFolder)), folder(std::move(folder)) {}
+  /// `quantizedFile`: where the weights are that were quantised.
+  WeightStore(std::string modelFolder, std::string folder,
+              std::string quantizedFile)
+      : modelFolder(std::move(modelFolder)), folder(std::move(folder)),
+        quantizedFile(std::move(quantizedFile)) {}
 
   /// Where the rank's part of a weight is; false, and `problem`, on an error.
   /// `fileRank` is its number among all ranks.
@@ -47,7 +50,7 @@ private:
   Place write(onnx::WeightOp weight, const StageRank &rank,
               const std::string &file);
 
-  const std::string modelFolder, folder;
+  const std::string modelFolder, folder, quantizedFile;
   llvm::StringMap<File> files;
   llvm::StringMap<Place> places; ///< by file and weight
   llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> sources;

@@ -101,6 +101,36 @@ def QuantizePages : Pass<"shardc-quantize-pages", "::mlir::ModuleOp"> {
                            "::shardc::onnx::OnnxDialect"];
 }
 
+def QuantizeWeights : Pass<"shardc-quantize-weights", "::mlir::ModuleOp"> {
+  let summary = "Products read constant weights in fewer bits";
+  let description = [{
+    Requires: shapes.
+    Ensures: products whose right operand is a matrix of a file, and mixtures of
+    experts, read it as `type`: int4 and int8 with a scale for each `group`
+    features of each result, fp8 (e4m3) with one for each result, as
+    DequantizeLinear of [n, k] that is then transposed, which is what MatMulNBits
+    becomes; bf16 as it is, cast. Gemm becomes MatMul and Add. What else reads a
+    weight, as the lookup of embeddings that are tied to the head, goes on
+    reading the file's.
+
+    With int4 the last products, behind which no other comes (the LM head), get 8
+    bits; what a TopK chooses by (the router of experts) stays as it is. A
+    module whose weights are quantised already, or that has no such product, is
+    an error. What is to be made is listed in the module (QuantizedMatrix.h).
+
+    (* example filepath=tests/passes/import/quantize-weights/example.mlir *)
+  }];
+  let options = [
+    Option<"type", "type", "std::string", "\"int4\"", "int4, int8, fp8 or bf16">,
+    Option<"group", "group", "int64_t", "32", "Features of a scale">
+  ];
+  let statistics = [
+    Statistic<"numQuantized", "quantized", "Products that read fewer bits">
+  ];
+  let dependentDialects = ["::shardc::dist::DistDialect",
+                           "::shardc::onnx::OnnxDialect"];
+}
+
 def RoundProducts : Pass<"shardc-round-products", "::mlir::ModuleOp"> {
   let summary = "Products with constant weights in fewer bits";
   let description = [{

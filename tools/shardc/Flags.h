@@ -68,6 +68,8 @@ struct Flags {
   int64_t microBatches = 1;
   bool explain = false, noRecovery = false;
   int64_t page = 0;
+  std::string weightsType; ///< without the group
+  int64_t weightsGroup = 32;
   std::string kvType;
   std::string precision = "model";
   std::string compute = "model";

@@ -229,8 +229,47 @@ void addServing(CLI::App &app, Flags &flags) {
       ->needs(serve);
 }
 
+/// int4:64 is in groups of 64.
+static std::string readWeightsType(const std::string &text, Flags &flags) {
+  const size_t colon = text.find(':');
+  flags.weightsType = text.substr(0, colon);
+  const bool isKnown =
+      flags.weightsType == "int4" || flags.weightsType == "int8" ||
+      flags.weightsType == "fp8" || flags.weightsType == "bf16";
+  if (!isKnown)
+    return text + ": expected int4, int8, fp8 or bf16";
+  if (colon == std::string::npos)
+    return "";
+  if (flags.weightsType[0] != 'i')
+    return text + ": only int4 and int8 have groups; leave it out";
+  const std::string group = text.substr(colon + 1);
+  for (const int64_t size : {16, 32, 64, 128, 256})
+    if (group == std::to_string(size)) {
+      flags.weightsGroup = size;
+      return "";
+    }
+  return text + ": expected groups of 16, 32, 64, 128 or 256";
+}
+
+void addWeightsType(CLI::App &app, Flags &flags) {
+  const ReadBy reader(app, Reader::Import);
+  app.add_option_function<std::string>(
+      "--weights-type",
+      [&flags](const std::string &text) {
+        if (std::string problem = readWeightsType(text, flags);
+            !problem.empty())
+          throw CLI::ValidationError("--weights-type", problem);
+      },
+      "Quantise the weights of products: int4 or int8, with a scale for each "
+      "32 "
+      "features, or int4:64 and the like; fp8 (e4m3), with one for each "
+      "result; "
+      "bf16: round those of f32. What is computed keeps the model's types");
+}
+
 static void addImport(CLI::App &app, Flags &flags) {
   addServing(app, flags);
+  addWeightsType(app, flags);
   const ReadBy reader(app, Reader::Import);
   app.add_flag("--no-recovery", flags.noRecovery,
                "Keep norms, attention and the like as the exporter spelled "
@@ -277,6 +316,10 @@ std::string checkBitwise(const CLI::App &app, Flags &flags) {
 }
 
 std::string checkCompute(const Flags &flags) {
+  if (!flags.weightsType.empty() && flags.emit == "annotated-onnx")
+    return "--weights-type " + flags.weightsType +
+           ": --emit annotated-onnx writes the model as it is; leave one of "
+           "them out";
   if (flags.compute == "model")
     return "";
   const std::string given = "--compute " + flags.compute;

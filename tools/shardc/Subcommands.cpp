@@ -58,6 +58,7 @@ static CLI::App *addPlan(CLI::App &app, Flags &flags, DimTexts &dims) {
                    "1024 positions, and steps behind 8192");
   addPlanning(*plan, flags, dims);
   addServing(*plan, flags);
+  addWeightsType(*plan, flags);
   addDegrees(*plan, flags);
   plan->add_option("--sp", flags.fixedSequence,
                    "on or off: with or without sequence parallelism (default: "

@@ -53,6 +53,8 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.compute = flags.compute == "model" ? "" : flags.compute;
   options.bitwise = flags.bitwise;
   options.page = flags.page;
+  options.weightsType = flags.weightsType;
+  options.weightsGroup = flags.weightsGroup;
   options.kvType = flags.kvType;
   options.generatesKernels = flags.kernels == "generated";
   options.sequenceParallel = flags.sequenceParallel;
@@ -173,6 +175,8 @@ static PlanRequest planRequest(const Flags &flags) {
   request.goal = *plan::symbolizeGoal(flags.goal);
   request.page = flags.page;
   request.kvType = flags.kvType;
+  request.weightsType = flags.weightsType;
+  request.weightsGroup = flags.weightsGroup;
   request.overlaps = flags.overlap != "off";
   if (auto mode = plan::symbolizeContextMode(flags.fixedContext))
     request.fixed.numbers["cp-mode"] = int64_t(*mode);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
+#include <sstream>
 
 using namespace shardc::runtime;
 using Json = nlohmann::json;
@@ -31,6 +33,36 @@ Result compareOutputs(std::span<const TensorInfo> infos,
     result.ofTolerance = std::max(result.ofTolerance, compared.ofTolerance);
   }
   return result;
+}
+
+OutputError outputError(const Tensor &found, const Tensor &expected) {
+  OutputError error;
+  const std::vector<double> a = tensors::toDoubles(found),
+                            b = tensors::toDoubles(expected);
+  double most = 0, squares = 0, all = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(b[i]) && !(std::isfinite(a[i])))
+      continue; // masked alike
+    const double difference = std::abs(a[i] - b[i]);
+    error.largest = difference > error.largest || std::isnan(difference)
+                        ? difference
+                        : error.largest;
+    most = std::max(most, std::abs(b[i]));
+    squares += difference * difference;
+    all += b[i] * b[i];
+  }
+  error.ofLargest = most > 0 ? error.largest / most : error.largest;
+  error.rms = all > 0 ? std::sqrt(squares / all) : std::sqrt(squares);
+  return error;
+}
+
+std::string errorText(size_t output, const std::string &name,
+                      const OutputError &error) {
+  std::ostringstream text;
+  text << "output " << output << " '" << name << "': largest error "
+       << std::setprecision(3) << error.largest << ", " << 100 * error.ofLargest
+       << " % of the largest number; in the mean " << 100 * error.rms << " %";
+  return text.str();
 }
 
 } // namespace shardc::verifier

@@ -46,6 +46,7 @@ public:
     // The plan against one rank that was imported alike, where only the order of
     // sums differs; then what both have in common against what is not.
     SHARDC_RETURN_IF_ERROR(tryPlan());
+    SHARDC_RETURN_IF_ERROR(tryOwnWeights());
     SHARDC_RETURN_IF_ERROR(tryRecovery());
     SHARDC_RETURN_IF_ERROR(tryOwnTypes());
     SHARDC_RETURN_IF_ERROR(options.against.empty() ? Status::ok()
@@ -78,6 +79,10 @@ private:
     one.sequenceParallel = false;
     one.microBatches = 1;
     one.page = 0;
+    if (comparesOwn) {
+      one.weightsType.clear();
+      one.compute.clear();
+    }
     return one;
   }
 
@@ -237,13 +242,16 @@ private:
 
   //===--- Against what was not imported alike ----------------------------===//
 
+  /// One rank, of the model's own weights once these are what is compared.
+  Build &reference() { return comparesOwn ? own : one; }
+
   bool isRecovered() const { return options.plan.recover; }
 
   /// Of results that other kernels, or another program, give: constants of the
   /// graph are rounded to its types, in double precision too.
   tensors::Tolerance looseTolerance() {
     tensors::Tolerance loose;
-    return tensors::parseTolerance(one.session().tolerance(), loose)
+    return tensors::parseTolerance(reference().session().tolerance(), loose)
                ? loose
                : tensors::kExactTolerance;
   }
@@ -282,8 +290,9 @@ private:
         report["notes"].push_back(why);
         continue;
       }
-      const Result result = compareOutputs(
-          one.session().outputs(), requests[i].expected, outputs, loose);
+      const Result result =
+          compareOutputs(reference().session().outputs(), requests[i].expected,
+                         outputs, loose);
       tell(i, "without_recovery", result);
       if (!result.agrees)
         return differs(requests[i].name +
@@ -294,22 +303,53 @@ private:
     return Status::ok();
   }
 
+  /// What --weights-type takes from the model, which is for the user to judge;
+  /// from here on the model's own weights, and types, are what is compared.
+  Status tryOwnWeights() {
+    if (options.plan.weightsType.empty())
+      return Status::ok();
+    comparesOwn = true;
+    CompileOptions exact = onOneRank();
+    exact.dims.clear();
+    SHARDC_RETURN_IF_ERROR(own.run(exact));
+    say("one rank, against the model with its own weights");
+    for (size_t i = 0; i < requests.size(); ++i) {
+      std::vector<Tensor> outputs;
+      SHARDC_RETURN_IF_ERROR(runRequest(own.session(), requests[i], outputs));
+      say(requests[i].name);
+      Json told = Json::array();
+      for (size_t o = 0; o < outputs.size(); ++o) {
+        const OutputError error =
+            outputError(requests[i].expected[o], outputs[o]);
+        const std::string &name = own.session().outputs()[o].name;
+        say("  " + errorText(o, name, error));
+        told.push_back({{"name", name},
+                        {"largest_error", number(error.largest)},
+                        {"of_largest", number(error.ofLargest)},
+                        {"rms", number(error.rms)}});
+      }
+      report["requests"][i]["own_weights"] = {{"outputs", std::move(told)}};
+      requests[i].expected = std::move(outputs);
+    }
+    return Status::ok();
+  }
+
   /// What --compute rounds away: one rank against one that does without.
   Status tryOwnTypes() {
-    if (options.plan.compute.empty())
+    if (options.plan.compute.empty() || comparesOwn)
       return Status::ok();
     CompileOptions exact = onOneRank();
     exact.dims.clear();
     exact.compute.clear();
-    Build own;
     SHARDC_RETURN_IF_ERROR(own.run(exact));
     say("one rank, against the model in its own types");
     const tensors::Tolerance loose = looseTolerance();
     for (size_t i = 0; i < requests.size(); ++i) {
       std::vector<Tensor> outputs;
       SHARDC_RETURN_IF_ERROR(runRequest(own.session(), requests[i], outputs));
-      const Result result = compareOutputs(
-          one.session().outputs(), requests[i].expected, outputs, loose);
+      const Result result =
+          compareOutputs(reference().session().outputs(), requests[i].expected,
+                         outputs, loose);
       say(requests[i].name);
       tell(i, "own_types", result);
       if (!result.agrees)
@@ -322,9 +362,9 @@ private:
 
   Status tryOnnxRuntime() {
     std::vector<ForeignResult> results;
-    SHARDC_RETURN_IF_ERROR(runOnnxRuntime(options.plan.model, options.python,
-                                          requests, one.session().outputs(),
-                                          results));
+    SHARDC_RETURN_IF_ERROR(
+        runOnnxRuntime(options.plan.model, options.python, requests,
+                       reference().session().outputs(), results));
     say("one rank, against onnxruntime");
     const tensors::Tolerance loose = looseTolerance();
     size_t compared = 0;
@@ -338,7 +378,7 @@ private:
       }
       ++compared;
       const Result result =
-          compareOutputs(one.session().outputs(), requests[i].expected,
+          compareOutputs(reference().session().outputs(), requests[i].expected,
                          results[i].outputs, loose);
       tell(i, "onnxruntime", result);
       if (!result.agrees)
@@ -453,7 +493,8 @@ private:
   std::vector<probe::ModelInputs> profiles;
   std::vector<Request> requests;
   tensors::Tolerance tolerance;
-  Build one;
+  Build one, own;
+  bool comparesOwn = false; ///< and no more what --weights-type makes of them
   int numRanks = 0;
 };
 

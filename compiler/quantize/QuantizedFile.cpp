@@ -1,0 +1,85 @@
+#include "compiler/quantize/QuantizedFile.h"
+
+#include "compiler/files/OutputFile.h"
+#include "compiler/quantize/MatrixQuantizer.h"
+#include "dialects/onnx/QuantizedMatrix.h"
+
+#include "llvm/Support/FileSystem.h"
+
+using namespace mlir;
+
+namespace shardc::quantize {
+
+bool hasQuantizedWeights(ModuleOp module) {
+  return !onnx::quantizedMatrices(module).empty();
+}
+
+std::string pathOf(StringRef file, const std::string &modelFolder,
+                   const std::string &quantizedFile) {
+  return file == onnx::kQuantizedFile ? quantizedFile
+                                      : modelFolder + "/" + file.str();
+}
+
+namespace {
+
+/// A file that is read from anywhere.
+class SourceFile {
+public:
+  SourceFile(std::string path, StringRef name)
+      : name(name.str()), handle(llvm::sys::fs::openNativeFileForRead(path)) {}
+  ~SourceFile() {
+    if (handle)
+      llvm::sys::fs::closeFile(*handle);
+  }
+
+  std::string read(uint64_t offset, llvm::MutableArrayRef<char> to) {
+    if (!handle)
+      return "cannot read " + name + ": " + llvm::toString(handle.takeError());
+    while (!to.empty()) {
+      llvm::Expected<size_t> got =
+          llvm::sys::fs::readNativeFileSlice(*handle, to, offset);
+      if (!got)
+        return "cannot read " + name + ": " + llvm::toString(got.takeError());
+      if (*got == 0)
+        return "cannot read " + name + ": it ends before its weights do";
+      to = to.drop_front(*got);
+      offset += *got;
+    }
+    return "";
+  }
+
+private:
+  std::string name;
+  llvm::Expected<llvm::sys::fs::file_t> handle;
+};
+
+} // namespace
+
+std::string writeQuantizedFile(ModuleOp module, const std::string &modelFolder,
+                               const std::string &path) {
+  std::string problem;
+  auto write = [&](llvm::raw_ostream &out) {
+    auto padTo = [&](uint64_t offset) {
+      if (out.tell() < offset)
+        out.write_zeros(offset - out.tell());
+    };
+    for (const onnx::QuantizedMatrix &matrix :
+         onnx::quantizedMatrices(module)) {
+      SourceFile source(modelFolder + "/" + matrix.file.str(), matrix.file);
+      MatrixQuantizer quantizer(
+          matrix, [&](uint64_t offset, llvm::MutableArrayRef<char> to) {
+            return source.read(matrix.offset + offset, to);
+          });
+      padTo(matrix.dataOffset);
+      problem = quantizer.writeData(out);
+      if (!problem.empty())
+        return;
+      padTo(matrix.scaleOffset);
+      quantizer.writeScales(out);
+    }
+  };
+  const std::error_code error = files::writeFile(path, write);
+  return error ? "cannot write " + path + ": " + error.message() : problem;
+}
+
+} // namespace shardc::quantize
