@@ -9,6 +9,7 @@
 #include "compiler/files/OutputFile.h"
 #include "compiler/files/StagingFolder.h"
 #include "compiler/package/ElementTypes.h"
+#include "compiler/package/FileHash.h"
 #include "compiler/package/MeshJson.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/ReplacedArtifact.h"
@@ -19,8 +20,6 @@
 #include "dialects/onnx/QuantizedMatrix.h"
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Hash.h"
-
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <nlohmann/json.hpp>
 
@@ -208,16 +207,13 @@ private:
 
   /// Of the artifact; or, where weights are copied, one that nobody opens.
   LogicalResult describeQuantized(const std::string &path, Json &entry) {
-    auto written =
-        llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                    /*RequiresNullTerminator=*/false);
-    if (!written)
+    std::string hash;
+    uint64_t bytes = 0;
+    if (!hashFile(path, hash, bytes))
       return failed("cannot read back " + path);
-    const StringRef bytes = (*written)->getBuffer();
-    const std::string hash = runtime::hashHex(bytes.data(), bytes.size());
     entry = {{"path", kQuantizedName},
              {"root", options.copyWeights ? "model" : "artifact"},
-             {"bytes", bytes.size()},
+             {"bytes", bytes},
              {options.copyWeights ? "fingerprint" : "hash", hash}};
     return success();
   }

@@ -4,12 +4,12 @@
 
 #include "compiler/files/OutputFile.h"
 #include "compiler/package/ElementTypes.h"
+#include "compiler/package/FileHash.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/WeightNames.h"
 #include "compiler/quantize/QuantizedFile.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "runtime/artifact/ElementNames.h"
-#include "runtime/base/Hash.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
@@ -220,14 +220,14 @@ std::string copyWeights(ModuleOp module, const dist::Mesh &mesh,
                 .write(path);
         !why.empty())
       return why;
-    auto written = llvm::MemoryBuffer::getFile(path.string(), false, false);
-    if (!written)
+    std::string hash;
+    uint64_t bytes = 0;
+    if (!hashFile(path.string(), hash, bytes))
       return "cannot read back " + path.string();
-    StringRef bytes = (*written)->getBuffer();
     files.push_back({{"path", std::string("weights/") + name},
                      {"root", "artifact"},
-                     {"bytes", bytes.size()},
-                     {"hash", runtime::hashHex(bytes.data(), bytes.size())}});
+                     {"bytes", bytes},
+                     {"hash", hash}});
   }
   return "";
 }

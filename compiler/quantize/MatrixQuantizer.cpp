@@ -33,12 +33,11 @@ MatrixQuantizer::MatrixQuantizer(const onnx::QuantizedMatrix &matrix,
 
 /// False where one of them is no finite number.
 static bool convert(const char *from, Type element, float *to, int64_t count) {
-  float furthest = 0;
+  uint32_t isOther = 0; // a sum of floats would not be one of vectors
   auto all = [&](auto toNumber) {
     for (int64_t i = 0; i < count; ++i) {
       to[i] = toNumber(i);
-      // Neither of infinity nor of what is no number is the product 0.
-      furthest += to[i] * 0.0f;
+      isOther |= (std::bit_cast<uint32_t>(to[i]) & 0x7f800000u) == 0x7f800000u;
     }
   };
   if (element.isF32())
@@ -52,7 +51,7 @@ static bool convert(const char *from, Type element, float *to, int64_t count) {
     all([&](int64_t i) {
       return runtime::toFloat(reinterpret_cast<const runtime::Half *>(from)[i]);
     });
-  return furthest == 0;
+  return isOther == 0;
 }
 
 std::string MatrixQuantizer::readRows(int64_t batch, int64_t row,
@@ -100,6 +99,28 @@ float MatrixQuantizer::scaleOf(float furthest) const {
                                  : scale;
 }
 
+/// Each number has the divisor that is `step` behind the last one's.
+void MatrixQuantizer::encode(const float *numbers, const float *divisors,
+                             int64_t step, uint8_t *codes,
+                             int64_t count) const {
+  const auto all = [&](auto code) {
+    if (step == 0) {
+      const float divisor = *divisors;
+      for (int64_t i = 0; i < count; ++i)
+        codes[i] = code(numbers[i], divisor);
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i)
+      codes[i] = code(numbers[i], divisors[i]);
+  };
+  if (isFloat8)
+    all([](float x, float divisor) { return encodeFloat8(x, divisor); });
+  else if (bits == 4)
+    all([](float x, float divisor) { return encodeInteger<4>(x, divisor); });
+  else
+    all([](float x, float divisor) { return encodeInteger<8>(x, divisor); });
+}
+
 void MatrixQuantizer::put(uint64_t at, const uint8_t *codes, int64_t stride,
                           int64_t count) {
   if (bits == 8) {
@@ -117,6 +138,29 @@ void MatrixQuantizer::put(uint64_t at, const uint8_t *codes, int64_t stride,
     data[(at + i) / 2] |= codes[i * stride];
 }
 
+/// Columns of a tile of codes, each as elements of `data` from `at` on, every
+/// `step` elements.
+void MatrixQuantizer::putTile(uint64_t at, int64_t step, uint8_t *codes,
+                              int64_t width, int64_t depth) {
+  const bool hasPairs =
+      bits == 4 && at % 2 == 0 && step % 2 == 0 && depth % 2 == 0;
+  if (bits == 4 && !hasPairs) {
+    for (int64_t j = 0; j < width; ++j)
+      put(at + j * step, codes + j, kTile, depth);
+    return;
+  }
+  if (hasPairs) { // bytes of two rows
+    for (int64_t i = 0; i < depth; i += 2)
+      for (int64_t j = 0; j < kTile; ++j)
+        codes[i / 2 * kTile + j] = static_cast<uint8_t>(
+            codes[i * kTile + j] | codes[(i + 1) * kTile + j] << 4);
+    at /= 2, step /= 2, depth /= 2;
+  }
+  for (int64_t j = 0; j < width; ++j)
+    for (int64_t i = 0; i < depth; ++i)
+      data[at + j * step + i] = codes[i * kTile + j];
+}
+
 /// Rows [row, row + count) of `numbers`, which begin a group or have scales
 /// already, and some columns.
 void MatrixQuantizer::quantizeTile(int64_t batch, uint64_t first, int64_t row,
@@ -124,33 +168,29 @@ void MatrixQuantizer::quantizeTile(int64_t batch, uint64_t first, int64_t row,
   const int64_t width = std::min(kTile, sourceColumns - column);
   const int64_t groups = matrix.groups();
   float divisors[kTile];
-  uint8_t codes[kDepth * kTile];
+  uint8_t codes[kDepth * kTile] = {};
   for (int64_t at = 0; at < count;) {
     const int64_t depth = std::min({group, count - at, kDepth});
     const float *tile = numbers.data() + at * sourceColumns + column;
     float *scale = scales.data() + (batch * matrix.rows + column) * groups +
                    (row + at) / group;
     if (matrix.group > 0) {
-      float furthest[kTile] = {};
+      float least[kTile] = {}, most[kTile] = {};
       for (int64_t i = 0; i < depth; ++i)
         for (int64_t j = 0; j < width; ++j) {
           const float x = tile[i * sourceColumns + j];
-          furthest[j] = std::fabs(x) > std::fabs(furthest[j]) ? x : furthest[j];
+          least[j] = std::min(least[j], x);
+          most[j] = std::max(most[j], x);
         }
       for (int64_t j = 0; j < width; ++j)
-        scale[j * groups] = scaleOf(furthest[j]);
+        scale[j * groups] = scaleOf(furthestOf(least[j], most[j]));
     }
     for (int64_t j = 0; j < width; ++j)
       divisors[j] = divisorOf(scale[j * groups]);
     for (int64_t i = 0; i < depth; ++i)
-      for (int64_t j = 0; j < width; ++j) {
-        const float x = tile[i * sourceColumns + j];
-        codes[i * kTile + j] = isFloat8 ? encodeFloat8(x, divisors[j])
-                                        : encodeInteger(x, divisors[j], bits);
-      }
-    for (int64_t j = 0; j < width; ++j)
-      put(first + (column + j) * matrix.columns + row + at, codes + j, kTile,
-          depth);
+      encode(tile + i * sourceColumns, divisors, 1, codes + i * kTile, width);
+    putTile(first + column * matrix.columns + row + at, matrix.columns, codes,
+            width, depth);
     at += depth;
   }
 }
@@ -190,6 +230,25 @@ std::string MatrixQuantizer::findColumnScales(int64_t batch) {
   return "";
 }
 
+/// The numbers of a row that are least and most, in as many sums as a vector
+/// has.
+static float furthestIn(const float *numbers, int64_t count) {
+  constexpr int64_t kLanes = 16;
+  float least[kLanes] = {}, most[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      least[lane] = std::min(least[lane], numbers[i + lane]);
+      most[lane] = std::max(most[lane], numbers[i + lane]);
+    }
+  for (; i < count; ++i) {
+    least[0] = std::min(least[0], numbers[i]);
+    most[0] = std::max(most[0], numbers[i]);
+  }
+  return furthestOf(*std::min_element(least, least + kLanes),
+                    *std::max_element(most, most + kLanes));
+}
+
 /// One result's.
 void MatrixQuantizer::quantizeRow(int64_t batch, uint64_t first, int64_t row,
                                   const float *numbers) {
@@ -199,17 +258,11 @@ void MatrixQuantizer::quantizeRow(int64_t batch, uint64_t first, int64_t row,
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t begin = g * group,
                   end = std::min(begin + group, matrix.columns);
-    float furthest = 0;
-    for (int64_t i = begin; i < end; ++i)
-      furthest =
-          std::fabs(numbers[i]) > std::fabs(furthest) ? numbers[i] : furthest;
-    scale[g] = scaleOf(furthest);
+    scale[g] = scaleOf(furthestIn(numbers + begin, end - begin));
     const float divisor = divisorOf(scale[g]);
     for (int64_t at = begin; at < end; at += kDepth) {
       const int64_t count = std::min(kDepth, end - at);
-      for (int64_t i = 0; i < count; ++i)
-        codes[i] = isFloat8 ? encodeFloat8(numbers[at + i], divisor)
-                            : encodeInteger(numbers[at + i], divisor, bits);
+      encode(numbers + at, &divisor, 0, codes, count);
       put(first + row * matrix.columns + at, codes, 1, count);
     }
   }

@@ -47,7 +47,11 @@ private:
                    const float *numbers);
   float scaleOf(float furthest) const;
   /// `count` of them, as elements of `data` from `at` on.
+  void encode(const float *numbers, const float *divisors, int64_t step,
+              uint8_t *codes, int64_t count) const;
   void put(uint64_t at, const uint8_t *codes, int64_t stride, int64_t count);
+  void putTile(uint64_t at, int64_t step, uint8_t *codes, int64_t width,
+               int64_t depth);
   template <typename Body> void forEach(int64_t count, Body body) const;
 
   const onnx::QuantizedMatrix &matrix;

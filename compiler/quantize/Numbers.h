@@ -27,6 +27,12 @@ inline float roundToEven(float x) {
   return (x + shift) - shift;
 }
 
+/// Of the least number, or 0, and the most: that further from 0, of both the
+/// one above.
+inline float furthestOf(float least, float most) {
+  return most >= -least ? most : least;
+}
+
 /// Of what is furthest from 0, with its sign.
 inline float integerScale(float furthest, int bits) {
   return furthest / -static_cast<float>(1 << (bits - 1));
@@ -37,8 +43,8 @@ inline float float8Scale(float furthest) { return std::fabs(furthest) / 448; }
 inline float divisorOf(float scale) { return scale == 0 ? 1 : scale; }
 
 /// An integer of `bits` bits, in the low ones.
-inline uint8_t encodeInteger(float x, float divisor, int bits) {
-  const float most = static_cast<float>((1 << (bits - 1)) - 1);
+template <int bits> uint8_t encodeInteger(float x, float divisor) {
+  constexpr auto most = static_cast<float>((1 << (bits - 1)) - 1);
   const float rounded =
       roundToEven(std::min(std::max(x / divisor, -most - 1), most));
   return static_cast<uint8_t>(static_cast<int32_t>(rounded)) &

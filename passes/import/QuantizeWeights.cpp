@@ -97,16 +97,14 @@ template <typename Visit> void forEachUser(Operation *op, Visit visit) {
 class Followers {
 public:
   explicit Followers(Block &block) {
-    for (Operation &op : llvm::reverse(block)) {
-      const bool isProduct = !matricesOf(&op).empty();
+    for (Operation &op : llvm::reverse(block))
       forEachUser(&op, [&](Operation *user) {
-        if (beforeProduct.contains(user) || !matricesOf(user).empty())
+        const bool isProduct = !matricesOf(user).empty();
+        if (isProduct || beforeProduct.contains(user))
           beforeProduct.insert(&op);
-        if (isa<TopKOp>(user) || (beforeChoice.contains(user) && !isProduct &&
-                                  matricesOf(user).empty()))
+        if (isa<TopKOp>(user) || (beforeChoice.contains(user) && !isProduct))
           beforeChoice.insert(&op);
       });
-    }
   }
   bool isLast(Operation *product) const {
     return !beforeProduct.contains(product);

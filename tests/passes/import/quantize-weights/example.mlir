@@ -13,7 +13,7 @@
 // CHECK-DAG: %[[S:.*]] = onnx.Weight {file = "//quantized.bin", length = 512 : i64, name = "w.scales", offset = 2048 : i64} : () -> tensor<64x2xf32>
 // CHECK-DAG: %[[TABLE:.*]] = onnx.Weight {file = "m.data", {{.*}} name = "table"
 // CHECK: onnx.Gather %[[TABLE]]
-// CHECK: %[[D:.*]] = onnx.DequantizeLinear %[[Q]], %[[S]] {axis = 1 : i64, block_size = 32 : i64}
+// CHECK: %[[D:.*]] = onnx.DequantizeLinear %[[Q]], %[[S]] {block_size = 32 : i64}
 // CHECK: %[[T:.*]] = onnx.Transpose %[[D]]
 // CHECK: onnx.MatMul %{{.*}}, %[[T]]
 // CHECK: onnx.DequantizeLinear {{.*}} : (tensor<96x64xi8>, tensor<96x2xf32>) -> tensor<96x64xf32>

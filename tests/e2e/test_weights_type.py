@@ -1,0 +1,228 @@
+"""Weights that the compiler quantises (--weights-type), against ONNX Runtime on the model with the same weights, rounded by
+NumPy alone: whichever ranks have which part, no number of them depends on it."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import ml_dtypes
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.support import EndToEnd, data_sets, model_file, program, read_outputs
+
+
+def has_onnxruntime():
+    return subprocess.run([sys.executable, "-c", "import onnxruntime"], capture_output=True).returncode == 0
+
+
+def furthest_of(block):
+    """Of each column the number that is furthest from 0; of two the one above."""
+    least, most = np.minimum(block.min(axis=-2, keepdims=True), 0), np.maximum(block.max(axis=-2, keepdims=True), 0)
+    return np.where(most >= -least, most, least)
+
+
+def rounded(weights, stored, group):
+    """[k, n] as it comes back, by the definition."""
+    if stored == "bf16":
+        return weights.astype(ml_dtypes.bfloat16).astype(np.float32)
+    if stored == "f8E4M3FN":
+        scale = np.abs(weights).max(axis=0, keepdims=True) / np.float32(448)
+        scale = np.where(scale == 0, np.float32(1), scale)
+        return (weights / scale).astype(ml_dtypes.float8_e4m3fn).astype(np.float32) * scale
+    bits, result = int(stored[1:]), np.empty_like(weights)
+    for begin in range(0, len(weights), group):
+        block = weights[begin : begin + group]
+        furthest = furthest_of(block)
+        scale = furthest / np.float32(-(2 ** (bits - 1)))
+        scale = np.where(scale == 0, np.float32(1), scale)
+        result[begin : begin + group] = np.clip(np.rint(block / scale), -(2 ** (bits - 1)), 2 ** (bits - 1) - 1) * scale
+    return result
+
+
+def listed(text):
+    """What the compiler says that it quantises: name -> type, is it [n, k], group."""
+    entries = re.search(r"onnx\.quantized = \[(.*?)\}\]", text)[1]
+    pattern = r'group = (\d+) .*?name = "([^"]*)".*?stored = (\w+), transposed = (\w+)'
+    return {name: (stored, transposed == "true", int(group)) for group, name, stored, transposed in re.findall(pattern, entries)}
+
+
+def with_rounded_weights(model, weights):
+    """The model, whose products read the rounded weights; what looks rows up goes on reading its own."""
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    for name, (stored, is_transposed, group) in weights.items():
+        values = numpy_helper.to_array(tensors[name])
+        matrix = values.T if is_transposed else values
+        matrix = rounded(matrix.astype(np.float32), stored, group).astype(values.dtype)
+        made = numpy_helper.from_array(np.ascontiguousarray(matrix.T if is_transposed else matrix), name + "_rounded")
+        model.graph.initializer.append(made)
+        for node in model.graph.node:
+            if node.op_type != "Gather":
+                for i, operand in enumerate(node.input):
+                    if operand == name:
+                        node.input[i] = name + "_rounded"
+    return model
+
+
+class WeightsType(EndToEnd):
+    def expected(self, name, kind, data_set):
+        import onnxruntime
+
+        text = self.run_ok("shardc", model_file(name), "--weights-type", kind, "--to", "imported")
+        model = with_rounded_weights(onnx.load(model_file(name)), listed(text))
+        file = self.folder / "rounded.onnx"
+        onnx.save(model, file)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3  # it tells of weights that nobody reads any more
+        session = onnxruntime.InferenceSession(str(file), options)
+        inputs = [numpy_helper.to_array(onnx.load_tensor(data_set / f"input_{i}.pb")) for i in range(len(session.get_inputs()))]
+        return session.run(None, {port.name: value for port, value in zip(session.get_inputs(), inputs, strict=True)})
+
+    def outputs(self, model, inputs, *flags):
+        artifact, out = self.folder / "model.shard", self.folder / "out"
+        self.run_ok("shardc", model, "-o", artifact, *flags)
+        shutil.rmtree(out, ignore_errors=True)
+        self.run_ok("shardrun", artifact, "--inputs", inputs, "--outputs", out, "--check-replicas")
+        return read_outputs(out), json.loads((artifact / "manifest.json").read_text())
+
+    @unittest.skipUnless(has_onnxruntime(), "onnxruntime is not installed")
+    def test_products_read_what_numpy_rounds(self):
+        """BERT's are MatMul, GPT-2's Gemm and a head that is tied to the table of embeddings, Llama's head is a product alone."""
+        plans = (["--tp", 1], ["--tp", 2], ["--tp", 4, "--sp"], ["--tp", 2, "--pp", 2], ["--tp", 2, "--weights", "copy"])
+        for name in ("bert-ts-op17", "gpt2-dynamo-op20", "llama-dynamo-op18"):
+            data_set = data_sets(name)[0]
+            for kind in ("int8", "int4", "int4:16", "fp8", "bf16"):
+                expected = self.expected(name, kind, data_set)
+                own = read_outputs(data_set)
+                for plan in plans:
+                    with self.subTest(model=name, type=kind, plan=plan):
+                        found, manifest = self.outputs(model_file(name), data_set, "--weights-type", kind, *plan)
+                        self.assertEqual(manifest["tolerance"], "quant")
+                        for a, b, c in zip(found, expected, own, strict=True):
+                            limit = np.max(np.abs(b))
+                            self.assertLess(np.max(np.abs(a - b)) / limit, 2e-5)
+                            self.assertGreater(np.max(np.abs(a - c)) / limit, 1e-4, "nothing was rounded")
+
+    @unittest.skipUnless(has_onnxruntime(), "onnxruntime is not installed")
+    def test_codes_are_those_of_onnxruntimes_quantizer(self):
+        """Its MatMulNBits of the same model, compiled, computes the same."""
+        from onnxruntime.quantization.matmul_nbits_quantizer import DefaultWeightOnlyQuantConfig, MatMulNBitsQuantizer
+
+        name = "bert-ts-op17"
+        config = DefaultWeightOnlyQuantConfig(block_size=32, is_symmetric=True, bits=8, op_types_to_quantize=("MatMul",))
+        quantizer = MatMulNBitsQuantizer(onnx.load(model_file(name)), algo_config=config)
+        quantizer.process()
+        theirs = self.folder / "theirs.onnx"
+        quantizer.model.save_model_to_file(str(theirs))
+        data_set = data_sets(name)[0]
+        expected, _ = self.outputs(theirs, data_set)
+        found, _ = self.outputs(model_file(name), data_set, "--weights-type", "int8")
+        own = read_outputs(data_set)
+        # They leave the two Gemm as they are.
+        for a, b, c in zip(found, expected, own, strict=True):
+            theirs_off, ours_off = np.max(np.abs(b - c)), np.max(np.abs(a - b))
+            self.assertLess(ours_off, theirs_off)
+
+    def test_groups_that_no_rank_has_whole(self):
+        """3 heads of 24 features in groups of 32, and an odd number of features, of which two share a byte."""
+        rng = np.random.default_rng(3)
+        for k, n, flags in ((72, 80, ["--pin", "a=1:tp", "--pin", "b=0:tp"]), (73, 80, [])):
+            a, b = rng.standard_normal((80, k)).astype(np.float32), rng.standard_normal((k, n)).astype(np.float32)
+            graph = helper.make_graph(
+                [helper.make_node("MatMul", ["x", "a"], ["h"]), helper.make_node("Relu", ["h"], ["r"]), helper.make_node("MatMul", ["r", "b"], ["y"])],
+                "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 80])],
+                [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", n])],
+                [numpy_helper.from_array(a, "a"), numpy_helper.from_array(b, "b")])  # fmt: skip
+            model = self.folder / "model.onnx"
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), model)
+            x = rng.standard_normal((5, 80)).astype(np.float32)
+            np.savez(self.folder / "in.npz", x=x)
+            expected = np.maximum(x @ rounded(a, "i4", 32), 0) @ rounded(b, "i8", 32)
+            for tp in (1, 2, 3):
+                with self.subTest(k=k, tp=tp):
+                    (found,), _ = self.outputs(model, self.folder / "in.npz", "--tp", tp, "--weights-type", "int4")
+                    self.assertLess(np.max(np.abs(found - expected)) / np.max(np.abs(expected)), 1e-5)
+
+    def test_half_precision_keeps_its_scales_in_it(self):
+        rng = np.random.default_rng(4)
+        for element, dtype, limit in ((TensorProto.FLOAT16, np.float16, 2e-3), (TensorProto.BFLOAT16, ml_dtypes.bfloat16, 1.6e-2)):
+            w = rng.standard_normal((64, 96)).astype(dtype)
+            graph = helper.make_graph(
+                [helper.make_node("Cast", ["x"], ["h"], to=element), helper.make_node("MatMul", ["h", "w"], ["p"]),
+                 helper.make_node("Cast", ["p"], ["y"], to=TensorProto.FLOAT)],
+                "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 64])],
+                [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", 96])],
+                [numpy_helper.from_array(w, "w")])  # fmt: skip
+            model = self.folder / "model.onnx"
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), model)
+            x = rng.standard_normal((5, 64)).astype(dtype).astype(np.float32)
+            np.savez(self.folder / "in.npz", x=x)
+            wide = w.astype(np.float32)
+            scale = (furthest_of(wide.reshape(2, 32, 96)) / np.float32(-128)).astype(dtype).astype(np.float32)
+            codes = np.clip(np.rint(wide.reshape(2, 32, 96) / scale), -128, 127)
+            expected = x @ (codes * scale).astype(dtype).astype(np.float32).reshape(64, 96)
+            with self.subTest(type=dtype):
+                (found,), _ = self.outputs(model, self.folder / "in.npz", "--weights-type", "int8", "--tp", 2)
+                self.assertLess(np.max(np.abs(found - expected)) / np.max(np.abs(expected)), limit)
+
+    def test_artifacts_have_no_need_of_the_model(self):
+        """But for what was not quantised: it is told by its manifest, and with copies each rank has its part alone."""
+        name = "llama-dynamo-op18"
+        artifact = self.compile(model_file(name), 2, "--weights-type", "int4", "--weights", "copy")
+        self.assertFalse((artifact / "quantized.bin").exists())
+        own = self.compile(model_file(name), 2, "--weights", "copy", to="own.shard")
+        sizes = [sum(f.stat().st_size for f in (folder / "weights").iterdir()) for folder in (artifact, own)]
+        self.assertLess(sizes[0], sizes[1] / 2)
+        other = self.compile(model_file(name), 2, "--weights-type", "int4", to="reference.shard")
+        files = {file["path"]: file for file in json.loads((other / "manifest.json").read_text())["files"]}
+        self.assertEqual(files["quantized.bin"]["root"], "artifact")
+        self.assertEqual(files["quantized.bin"]["bytes"], (other / "quantized.bin").stat().st_size)
+
+    def test_verify_tells_the_error_of_each_output(self):
+        errors = {}
+        for kind in ("bf16", "int8", "int4"):
+            done = program("shardc", "verify", model_file("bert-ts-op17"), "--tp", 2, "--weights-type", kind, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for request in json.loads(done.stdout)["requests"]:
+                (output,) = request["own_weights"]["outputs"]
+                errors.setdefault(kind, []).append(output["rms"])
+        self.assertLess(max(errors["bf16"]), min(errors["int8"]))
+        self.assertLess(max(errors["int8"]), min(errors["int4"]))
+
+    def test_what_cannot_be_quantised_is_told(self):
+        for flags, said in (
+            (["--weights-type", "int3"], "int3: expected int4, int8, fp8 or bf16"),
+            (["--weights-type", "fp8:32"], "fp8:32: only int4 and int8 have groups"),
+            (["--weights-type", "int4:33"], "int4:33: expected groups of 16, 32, 64, 128 or 256"),
+            (["--weights-type", "int4", "--emit", "annotated-onnx"], "writes the model as it is"),
+        ):
+            done = program("shardc", model_file("bert-ts-op17"), "-o", self.folder / "x", *flags)
+            self.assertEqual((done.returncode, said in done.stderr), (2, True), done.stderr)
+        done = program("shardc", model_file("llama-genai-int4"), "-o", self.folder / "x", "--weights-type", "int8")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("has weights that are quantised already", done.stderr)
+
+    def test_weights_that_are_no_numbers(self):
+        w = np.ones((64, 64), np.float32)
+        w[3, 5] = np.inf
+        graph = helper.make_graph(
+            [helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 64])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", 64])], [numpy_helper.from_array(w, "w")])  # fmt: skip
+        model = self.folder / "model.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), model)
+        done = program("shardc", model, "-o", self.folder / "x", "--weights-type", "int8")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("weight 'w' has infinite numbers", done.stderr)
+        self.assertFalse((self.folder / "x").exists())
+
+    def test_explain_tells_what_became_smaller(self):
+        said = self.run_ok("shardc", model_file("bert-ts-op17"), "--tp", 2, "--weights-type", "int4", "--explain")
+        self.assertRegex(said, r"--weights-type int4: \d+ weights of products take 0\.1\d of their bytes")
+
+
+if __name__ == "__main__":
+    unittest.main()
