@@ -121,6 +121,10 @@ void CompileReport::takePlan(ModuleOp module, StringRef machine,
     plan["page"] = options.page;
   if (!options.kvType.empty())
     plan["kv_type"] = options.kvType;
+  if (!options.weightsType.empty()) {
+    plan["weights_type"] = options.weightsType;
+    plan["weights_group"] = options.weightsGroup;
+  }
   if (!machine.empty())
     plan["machine"] = machineJson(machine);
   if (!planDims.empty())

@@ -34,6 +34,8 @@ static constexpr plan::EntryKey kPlanKeys[] = {{"format", Kind::Text, true},
                                                {"page", Kind::Number},
                                                {"kv_type", Kind::Text},
                                                {"bitwise", Kind::Truth}};
+                                               {"weights_type", Kind::Text},
+                                               {"weights_group", Kind::Number}};
 static constexpr plan::EntryKey kAxisKeys[] = {{"name", Kind::Text, true},
                                                {"size", Kind::Number, true},
                                                {"shares", Kind::List}};
@@ -112,15 +114,29 @@ static std::string rowsText(int64_t page, const std::string &kvType) {
                          (kvType.empty() ? "" : " --kv-type " + kvType);
 }
 
-/// "" or how the step that the plan is of is another one than flags ask for: its
-/// nodes are others.
-static std::string checkRows(const Json &plan, const CompileOptions &options) {
-  const std::string of = rowsText(plan.value("page", int64_t(0)),
-                                  plan.value("kv_type", std::string())),
-                    asked = rowsText(options.page, options.kvType);
-  return of == asked ? ""
-                     : "was made with " + of + ", and this is with " + asked +
-                           "; give the same, or leave --load-plan out";
+static std::string weightsText(const std::string &type, int64_t group) {
+  if (type.empty())
+    return "no --weights-type";
+  return "--weights-type " + type +
+         (type[0] == 'i' ? ":" + std::to_string(group) : "");
+}
+
+/// "" or how what the plan is of is imported in another way than flags ask for:
+/// its nodes and weights are others.
+static std::string checkImport(const Json &plan,
+                               const CompileOptions &options) {
+  const std::string ways[][2] = {
+      {rowsText(plan.value("page", int64_t(0)),
+                plan.value("kv_type", std::string())),
+       rowsText(options.page, options.kvType)},
+      {weightsText(plan.value("weights_type", std::string()),
+                   plan.value("weights_group", int64_t(0))),
+       weightsText(options.weightsType, options.weightsGroup)}};
+  for (const auto &[of, asked] : ways)
+    if (of != asked)
+      return "was made with " + of + ", and this is with " + asked +
+             "; give the same, or leave --load-plan out";
+  return "";
 }
 
 /// "" or how what the plan is of shares out sums in another way.
@@ -175,7 +191,7 @@ std::string readPlan(const Json &plan, CompileOptions &options) {
            "\"); write one with --save-plan";
   if (std::string wrong = plan::checkEntry(plan, kPlanKeys); !wrong.empty())
     return wrong;
-  if (std::string problem = checkRows(plan, options); !problem.empty())
+  if (std::string problem = checkImport(plan, options); !problem.empty())
     return problem;
   if (std::string problem = checkBitwise(plan, options); !problem.empty())
     return problem;

@@ -2,6 +2,7 @@
 NumPy alone: whichever ranks have which part, no number of them depends on it."""
 
 import json
+import logging
 import re
 import shutil
 import subprocess
@@ -109,23 +110,30 @@ class WeightsType(EndToEnd):
 
     @unittest.skipUnless(has_onnxruntime(), "onnxruntime is not installed")
     def test_codes_are_those_of_onnxruntimes_quantizer(self):
-        """Its MatMulNBits of the same model, compiled, computes the same."""
+        """MatMulNBits that it makes of the same two products, 4 bits and then 8, compiled, compute the same bits."""
         from onnxruntime.quantization.matmul_nbits_quantizer import DefaultWeightOnlyQuantConfig, MatMulNBitsQuantizer
 
-        name = "bert-ts-op17"
-        config = DefaultWeightOnlyQuantConfig(block_size=32, is_symmetric=True, bits=8, op_types_to_quantize=("MatMul",))
-        quantizer = MatMulNBitsQuantizer(onnx.load(model_file(name)), algo_config=config)
-        quantizer.process()
-        theirs = self.folder / "theirs.onnx"
-        quantizer.model.save_model_to_file(str(theirs))
-        data_set = data_sets(name)[0]
-        expected, _ = self.outputs(theirs, data_set)
-        found, _ = self.outputs(model_file(name), data_set, "--weights-type", "int8")
-        own = read_outputs(data_set)
-        # They leave the two Gemm as they are.
-        for a, b, c in zip(found, expected, own, strict=True):
-            theirs_off, ours_off = np.max(np.abs(b - c)), np.max(np.abs(a - b))
-            self.assertLess(ours_off, theirs_off)
+        logging.getLogger("onnxruntime.quantization.matmul_nbits_quantizer").setLevel(logging.WARNING)
+        rng = np.random.default_rng(5)
+        a, b = rng.standard_normal((128, 96)).astype(np.float32), rng.standard_normal((96, 80)).astype(np.float32)
+        graph = helper.make_graph(
+            [helper.make_node("MatMul", ["x", "a"], ["h"], "first"), helper.make_node("MatMul", ["h", "b"], ["y"], "second")],
+            "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 128])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", 80])],
+            [numpy_helper.from_array(a, "a"), numpy_helper.from_array(b, "b")])  # fmt: skip
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+        onnx.save(model, self.folder / "model.onnx")
+        for bits, others in ((4, ["second"]), (8, ["first_Q4"])):
+            config = DefaultWeightOnlyQuantConfig(block_size=32, is_symmetric=True, bits=bits)
+            quantizer = MatMulNBitsQuantizer(model, algo_config=config, nodes_to_exclude=others)
+            quantizer.process()
+            model = quantizer.model.model
+        self.assertEqual([node.op_type for node in model.graph.node], ["MatMulNBits"] * 2)
+        onnx.save(model, self.folder / "theirs.onnx")
+        np.savez(self.folder / "in.npz", x=rng.standard_normal((7, 128)).astype(np.float32))
+        (expected,), _ = self.outputs(self.folder / "theirs.onnx", self.folder / "in.npz")
+        (found,), _ = self.outputs(self.folder / "model.onnx", self.folder / "in.npz", "--weights-type", "int4")
+        self.assertLess(np.max(np.abs(found - expected)) / np.max(np.abs(expected)), 1e-6)
 
     def test_groups_that_no_rank_has_whole(self):
         """3 heads of 24 features in groups of 32, and an odd number of features, of which two share a byte."""
@@ -218,6 +226,15 @@ class WeightsType(EndToEnd):
         self.assertEqual(done.returncode, 4)
         self.assertIn("weight 'w' has infinite numbers", done.stderr)
         self.assertFalse((self.folder / "x").exists())
+
+    def test_a_plan_is_of_one_import(self):
+        plan, model = self.folder / "plan.json", model_file("bert-ts-op17")
+        self.run_ok("shardc", model, "--tp", 2, "--weights-type", "int4", "--save-plan", plan)
+        self.run_ok("shardc", model, "--load-plan", plan, "--weights-type", "int4", "-o", self.folder / "same.shard")
+        for flags, said in (([], "no --weights-type"), (["--weights-type", "int4:64"], "--weights-type int4:64")):
+            done = program("shardc", model, "--load-plan", plan, *flags, "-o", self.folder / "other.shard")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"was made with --weights-type int4:32, and this is with {said}", done.stderr)
 
     def test_explain_tells_what_became_smaller(self):
         said = self.run_ok("shardc", model_file("bert-ts-op17"), "--tp", 2, "--weights-type", "int4", "--explain")

@@ -32,6 +32,7 @@ def compile(
     topology: Optional[StrPath] = None,
     target: Optional[str] = None,
     weights: Optional[str] = None,
+    weights_type: Optional[str] = None,
     serve: Union[bool, int] = False,
     **more: Flag,
 ) -> Plan:
@@ -45,13 +46,15 @@ def compile(
     topology: the machine, "h100:2x8" or a JSON file: then there are seconds as well.
     target: "host" or "cuda".
     weights: "reference" (the artifact points into the model's files) or "copy".
+    weights_type: quantise weights of products: "int8", "int4", with larger groups "int4:128", "fp8" or "bf16".
     serve: compile a step for rows of any sequences, with pages of 64 positions, or of so many.
     more: any other flag of the program, with _ for -: cp_mode="ring", micro_batches=4, pin=["NODE=SHARDING"].
 
     Raises CompileError with the node and the remedy. What was in `out` is replaced in one step, or stays after an error.
     """
     given: dict[str, Flag] = {"tp": tp, "pp": pp, "dp": dp, "cp": cp, "ep": ep, "fsdp": fsdp, "sp": sp, "dims": dims,
-                              "topology": topology, "target": target, "weights": weights, "serve": serve, **more}  # fmt: skip
+                              "topology": topology, "target": target, "weights": weights,
+                              "weights_type": weights_type, "serve": serve, **more}  # fmt: skip
     return _explained(model, _program.flags(given), os.fspath(out))
 
 
