@@ -1,12 +1,14 @@
 """The program shardrt: the texts of shardrt.Generator from a shell."""
 
 import json
+import os
 import subprocess
 import sys
 import unittest
 
 from tests.python import support
 from tests.python.served_decoder import PROMPT, Served
+from tests.support import BIN
 
 import shardrt  # isort: skip
 
@@ -34,6 +36,32 @@ class Generate(Served):
         lines = self.generate("--prompt-ids", "5,7,11", "--json", *flags).splitlines()
         self.assertEqual([json.loads(line)["ids"] for line in lines],
                          [text.ids for text in self.open().generate([PROMPT], **options)])  # fmt: skip
+
+    def shardrun(self, *arguments, **more):
+        packages = os.pathsep.join(map(str, support.PACKAGES))
+        environment = os.environ | {"SHARDC_PYTHON": sys.executable, "PYTHONPATH": packages} | more
+        return subprocess.run([str(BIN / "shardrun"), *map(str, arguments)], capture_output=True, text=True, env=environment,
+                              timeout=120)  # fmt: skip
+
+    def test_shardrun_does_the_same_with_a_prompt(self):
+        flags = [self.artifact, "--tokenizer", self.folder, "--prompt", "hello", "--max-tokens", 6]
+        model = self.artifact / json.loads((self.artifact / "manifest.json").read_text())["model_root"]
+        done = self.shardrun(*flags, "--threads", 1, "--weights-root", model, "--timeout", 30)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, self.generate("--prompt", "hello", "--max-tokens", 6))
+        ids = self.shardrun(self.artifact, "--tokenizer", self.folder, "--prompt-ids=5,7,11", "--json", "--max-tokens", 3)
+        self.assertEqual(len(json.loads(ids.stdout)["ids"]), 3)
+        self.assertIn("unrecognized arguments: --inputs", self.shardrun(*flags, "--inputs", "data").stderr)
+
+    def test_shardrun_says_what_a_prompt_needs(self):
+        empty = self.folder / "python"
+        empty.write_text("#!/bin/sh\nexec " + sys.executable + " -S -I \"$@\"\n")
+        empty.chmod(0o755)
+        for python, why in ((empty, "no package shardrt"), (self.folder / "none", "does not start")):
+            done = self.shardrun(self.artifact, "--prompt", "a", SHARDC_PYTHON=str(python))
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("pip install 'shardrt[generate]'", done.stderr)
+            self.assertIn(why, done.stderr)
 
     def test_who_reads_may_leave(self):
         command = [sys.executable, "-m", "shardrt", "generate", str(self.artifact), "--tokenizer", str(self.folder), "--prompt", "a",

@@ -36,6 +36,11 @@ void declareFlags(CLI::App &app, Options &options) {
                  "beside it of what an encoder gave; --outputs FILE gets the "
                  "tokens "
                  "that came, and when");
+  app.add_option("--prompt", options.prompt,
+                 "Go on with a text, of a decoder: this is shardrt generate of "
+                 "the Python package then, and takes its flags (--tokenizer, "
+                 "--max-tokens, --chat, --temperature, ...; shardrt generate "
+                 "--help)");
   app.add_option("--step-rows", options.stepRows,
                  "With --texts: the most texts of a step (default 64)")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20));

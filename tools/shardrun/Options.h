@@ -16,6 +16,7 @@ struct Options {
   int64_t cache = 0;
   std::string sequences;                   ///< see Steps.h
   std::string texts;                       ///< see Texts.h
+  std::string prompt;                      ///< see Prompt.h
   int64_t stepRows = 64, stepTokens = 512; ///< of a server
   double stepSlowdown = 2;                 ///< likewise
   int rejoin = 0;                          ///< how often

@@ -5,6 +5,7 @@
 #include "tools/flags/Unexpected.h"
 #include "tools/shardrun/Devices.h"
 #include "tools/shardrun/Options.h"
+#include "tools/shardrun/Prompt.h"
 #include "tools/shardrun/Report.h"
 #include "tools/shardrun/Steps.h"
 #include "tools/shardrun/Texts.h"
@@ -396,6 +397,8 @@ int concluded(const Status &status, std::unique_ptr<Processes> processes) {
 } // namespace
 
 int main(int argc, char **argv) {
+  if (asksForText(argc, argv))
+    return generate(argc, argv);
   // A closed pipe and a file that may not grow are errors of the write, like a
   // full disk.
   std::signal(SIGPIPE, SIG_IGN);

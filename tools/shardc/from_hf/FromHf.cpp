@@ -5,7 +5,7 @@
 #include "compiler/check/Check.h"
 #include "compiler/files/ScratchFolder.h"
 #include "compiler/files/StagingFolder.h"
-#include "tools/shardc/python/PythonScript.h"
+#include "tools/python/PythonScript.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -2,7 +2,7 @@
 
 #include "runtime/base/Message.h"
 #include "runtime/io/Npz.h"
-#include "tools/shardc/python/PythonScript.h"
+#include "tools/python/PythonScript.h"
 #include "tools/shardc/verify/Build.h"
 #include "tools/tensors/Compare.h"
 

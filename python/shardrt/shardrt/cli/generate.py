@@ -41,6 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--stats", action="store_true", help="tokens a second, on stderr")
     machine = parser.add_argument_group("ranks")
     machine.add_argument("--device", help='"host", "cuda" or "cuda:0"; else as the artifact says')
+    machine.add_argument("--weights-root", metavar="FOLDER", help="where the model's own files are now")
+    machine.add_argument("--timeout", type=float, metavar="SECONDS", help="that a rank waits for others at most; else 60")
     machine.add_argument("--threads", type=int, default=0, metavar="N", help="of each rank; 0: an equal share of the cores")
     machine.add_argument("--positions", type=int, metavar="N",
                          help="of keys and values at most; else as many as the prompts need")  # fmt: skip
@@ -53,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     processes = join()
     try:
         with processes, Session(arguments.artifact, device=arguments.device, threads=arguments.threads,
-                                processes=processes) as session:  # fmt: skip
+                                weights_root=arguments.weights_root, timeout=arguments.timeout, processes=processes) as session:  # fmt: skip
             if processes.rank > 0:
                 session.follow()
             else:

@@ -1,5 +1,5 @@
 //===- PythonScript.cpp - A script in a Python that has a package ---------===//
-#include "tools/shardc/python/PythonScript.h"
+#include "tools/python/PythonScript.h"
 
 #include <cerrno>
 #include <csignal>
@@ -79,6 +79,7 @@ ScriptResult runPythonScript(const char *script,
     // 127: posix_spawn may tell so that there is no such program.
     if (status != kNoPackage && status != -1 && status != 127) {
       result.status = status;
+      result.python = python;
       result.said = said;
       return result;
     }

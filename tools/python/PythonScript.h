@@ -1,6 +1,6 @@
 //===- PythonScript.h - A script in a Python that has a package -----------===//
-#ifndef SHARDC_TOOLS_SHARDC_PYTHON_PYTHONSCRIPT_H
-#define SHARDC_TOOLS_SHARDC_PYTHON_PYTHONSCRIPT_H
+#ifndef SHARDC_TOOLS_PYTHON_PYTHONSCRIPT_H
+#define SHARDC_TOOLS_PYTHON_PYTHONSCRIPT_H
 
 #include <string>
 #include <vector>
@@ -14,8 +14,9 @@ inline constexpr int kNoPackage = 77;
 struct ScriptResult {
   /// Of the script; -1 where no Python has the packages.
   int status = -1;
-  std::string said;  ///< the last line that it printed
-  std::string tried; ///< Pythons without, and why: "python3 (no module x)"
+  std::string python; ///< that it ran in
+  std::string said;   ///< the last line that it printed
+  std::string tried;  ///< Pythons without, and why: "python3 (no module x)"
 };
 
 /// Runs a script in `asked`; where that is empty in SHARDC_PYTHON, else in the
@@ -27,4 +28,4 @@ ScriptResult runPythonScript(const char *script,
 
 } // namespace shardc
 
-#endif // SHARDC_TOOLS_SHARDC_PYTHON_PYTHONSCRIPT_H
+#endif // SHARDC_TOOLS_PYTHON_PYTHONSCRIPT_H
