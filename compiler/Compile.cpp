@@ -492,6 +492,10 @@ private:
         options.output, onnx::modelInfo(*module).folder, options.copyWeights,
         options.microBatches, options.target};
     keepSource(packageOptions);
+    if (options.progress)
+      packageOptions.progress = [this](StringRef what, double done) {
+        options.progress(what, done);
+      };
     return failed(
                package::writeArtifact(*module, packageOptions, report.json()))
                ? ExitCode::Artifact
@@ -507,7 +511,7 @@ private:
 
   void progress(StringRef phase) {
     if (options.progress)
-      options.progress(phase);
+      options.progress(phase, std::nullopt);
   }
 
   CompileOptions options; ///< of which annotations may decide the mesh

@@ -78,7 +78,10 @@ struct CompileOptions {
   llvm::StringMap<int64_t> planDims; ///< of a typical request, for choices
   /// Gets what annotations made of the mesh; may be null.
   CompileOptions *used = nullptr;
-  std::function<void(llvm::StringRef phase)> progress; ///< empty: none now
+  /// Gets what is done now, "" at the end, and which part of it is done, where
+  /// that is known.
+  std::function<void(llvm::StringRef phase, std::optional<double> done)>
+      progress;
   /// Sees the module after each phase, once that is verified, and may change
   /// it; what is not Done ends the compilation.
   std::function<ExitCode(llvm::StringRef phase, mlir::ModuleOp)> afterPhase;

@@ -117,6 +117,12 @@ private:
     return runtime::hashHex(bytes.data(), bytes.size());
   }
 
+  std::function<void(double)> progressOf(StringRef what) const {
+    if (!options.progress)
+      return {};
+    return [this, what](double done) { options.progress(what, done); };
+  }
+
   LogicalResult writePrograms(const dist::Mesh &mesh) {
     manifest["stages"] = Json::array();
     WeightNames names = weightNames(module);
@@ -152,7 +158,8 @@ private:
         (staging.path() / kQuantizedName).string();
     if (quantize::hasQuantizedWeights(module))
       if (std::string why = quantize::writeQuantizedFile(
-              module, options.modelFolder, quantizedFile);
+              module, options.modelFolder, quantizedFile,
+              progressOf("quantising weights"));
           !why.empty())
         return failed(why);
     for (const std::string &file : files.modelFiles) {
@@ -174,7 +181,8 @@ private:
       return success();
     std::string why =
         copyWeights(module, mesh, options.modelFolder, quantizedFile,
-                    staging.path().string(), manifest["files"]);
+                    staging.path().string(), manifest["files"],
+                    progressOf("copying weights"));
     std::error_code ignored;
     fs::remove(quantizedFile, ignored); // each rank has its own part
     return why.empty() ? success() : failed(why);

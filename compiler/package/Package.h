@@ -11,6 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <functional>
 #include <string>
 
 namespace shardc::package {
@@ -21,7 +22,9 @@ struct PackageOptions {
   bool copyWeights = false;
   int64_t microBatches = 1;    ///< where all programs know their batch
   std::string target = "host"; ///< backend that runs it unless told otherwise
-  std::string modelFile;       ///< ONNX model, in that folder; may be empty
+  std::string modelFile = {};  ///< ONNX model, in that folder; may be empty
+  /// Gets what takes long, and which part of it is done; may be empty.
+  std::function<void(llvm::StringRef what, double done)> progress = {};
 };
 
 /// Writes a module of phase lowered. `report` is added to the manifest for

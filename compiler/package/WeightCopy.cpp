@@ -199,7 +199,8 @@ storedWeights(ModuleOp module, const WeightNames &names, int64_t stage) {
 std::string copyWeights(ModuleOp module, const dist::Mesh &mesh,
                         const std::string &modelFolder,
                         const std::string &quantizedFile,
-                        const std::string &artifactFolder, Json &files) {
+                        const std::string &artifactFolder, Json &files,
+                        const std::function<void(double)> &progress) {
   std::filesystem::path folder =
       std::filesystem::path(artifactFolder) / "weights";
   std::error_code error;
@@ -224,6 +225,8 @@ std::string copyWeights(ModuleOp module, const dist::Mesh &mesh,
     uint64_t bytes = 0;
     if (!hashFile(path.string(), hash, bytes))
       return "cannot read back " + path.string();
+    if (progress)
+      progress(double(rank + 1) / double(mesh.numRanks()));
     files.push_back({{"path", std::string("weights/") + name},
                      {"root", "artifact"},
                      {"bytes", bytes},

@@ -8,18 +8,21 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <functional>
 #include <string>
 
 namespace shardc::package {
 
 /// Writes weights/rank-00000.safetensors, ... below `artifactFolder` and adds
 /// them with their hashes to `files`; `quantizedFile` is where the weights are
-/// that were quantised. "" or what went wrong.
+/// that were quantised; `progress`, if there is one, gets
+/// which part is done. "" or what went wrong.
 std::string copyWeights(mlir::ModuleOp module, const dist::Mesh &mesh,
                         const std::string &modelFolder,
                         const std::string &quantizedFile,
                         const std::string &artifactFolder,
-                        nlohmann::json &files);
+                        nlohmann::json &files,
+                        const std::function<void(double)> &progress = {});
 
 /// Ranges of a row-major tensor's elements that a rank owns, in order, merged
 /// where they touch. Example: [4, 6] split by columns over 2 ranks, rank 1:

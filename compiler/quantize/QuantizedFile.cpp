@@ -56,15 +56,19 @@ private:
 } // namespace
 
 std::string writeQuantizedFile(ModuleOp module, const std::string &modelFolder,
-                               const std::string &path) {
+                               const std::string &path,
+                               const std::function<void(double)> &progress) {
+  const auto matrices = onnx::quantizedMatrices(module);
+  double all = 0, done = 0;
+  for (const onnx::QuantizedMatrix &matrix : matrices)
+    all += double(matrix.length);
   std::string problem;
   auto write = [&](llvm::raw_ostream &out) {
     auto padTo = [&](uint64_t offset) {
       if (out.tell() < offset)
         out.write_zeros(offset - out.tell());
     };
-    for (const onnx::QuantizedMatrix &matrix :
-         onnx::quantizedMatrices(module)) {
+    for (const onnx::QuantizedMatrix &matrix : matrices) {
       SourceFile source(modelFolder + "/" + matrix.file.str(), matrix.file);
       MatrixQuantizer quantizer(
           matrix, [&](uint64_t offset, llvm::MutableArrayRef<char> to) {
@@ -76,6 +80,9 @@ std::string writeQuantizedFile(ModuleOp module, const std::string &modelFolder,
         return;
       padTo(matrix.scaleOffset);
       quantizer.writeScales(out);
+      done += double(matrix.length);
+      if (progress)
+        progress(done / all);
     }
   };
   const std::error_code error = files::writeFile(path, write);

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <functional>
 #include <string>
 
 namespace shardc::quantize {
@@ -17,10 +18,11 @@ namespace shardc::quantize {
 /// Whether the module has any.
 bool hasQuantizedWeights(mlir::ModuleOp module);
 
-/// "" or what went wrong.
-std::string writeQuantizedFile(mlir::ModuleOp module,
-                               const std::string &modelFolder,
-                               const std::string &path);
+/// "" or what went wrong. `progress`, if there is one, gets which part is done.
+std::string
+writeQuantizedFile(mlir::ModuleOp module, const std::string &modelFolder,
+                   const std::string &path,
+                   const std::function<void(double)> &progress = {});
 
 /// Where a file of weights is: in the model's folder, or the one made here.
 std::string pathOf(llvm::StringRef file, const std::string &modelFolder,

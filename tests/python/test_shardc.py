@@ -1,6 +1,7 @@
 """The Python package shardc: plans as values, errors with node and remedy, and what tests of plans say."""
 
 import ast
+import io
 import json
 import os
 import subprocess
@@ -38,6 +39,25 @@ class Plans(EndToEnd):
         self.assertIn("4 ranks", str(plan))
         self.assertIn("llama.shard", repr(plan))
         self.assertIn("node_linear_3", plan.explain("node_linear_3"))
+
+    def test_shows_progress_where_somebody_sees_it(self):
+        out = self.folder / "small.shard"
+        terminal = io.StringIO()
+        terminal.isatty = lambda: True
+        with mock.patch("sys.stderr", terminal):
+            plan = shardc.compile(LLAMA, out, tp=2, weights_type="int8", weights="copy", pin=[])
+        said = terminal.getvalue()
+        self.assertIn("quantising weights [####################] 100 %", said)
+        self.assertIn("copying weights [##########          ]  50 %", said)
+        self.assertIn("partitioned ...", said)
+        self.assertEqual((plan.warnings, said[-1]), ((), "\r"))
+        with mock.patch("sys.stderr", terminal), self.assertRaisesRegex(CompileError, "has no such size|--dims"):
+            shardc.compile(LLAMA, out, tp=2, dims={"nothing": 3})
+        for quiet in (mock.patch.dict(os.environ, {"SHARDC_PROGRESS": "0"}), mock.patch.object(terminal, "isatty", lambda: False)):
+            terminal.truncate(0)
+            with mock.patch("sys.stderr", terminal), quiet:
+                shardc.compile(LLAMA, out, tp=2)
+            self.assertEqual(terminal.getvalue(), "")
 
     def test_tells_of_collectives(self):
         plan = shardc.explain(LLAMA, tp=2, dims=DIMS)

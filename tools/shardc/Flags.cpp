@@ -175,6 +175,7 @@ static void addCompileFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
           std::vector<std::string>(phases().begin(), phases().end() - 1)));
   app.add_option("--dump-dir", flags.dumpDir,
                  "Write the module after each phase to this folder");
+  addNoProgress(app, flags);
   app.add_option("--reproducer", flags.reproducer,
                  "Where to write what makes a pass fail");
 }

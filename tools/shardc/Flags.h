@@ -66,7 +66,7 @@ struct Flags {
   bool sequenceParallel = false;
   std::string contextMode = "ring", expertMode = "auto";
   int64_t microBatches = 1;
-  bool explain = false, noRecovery = false;
+  bool explain = false, noRecovery = false, noProgress = false;
   int64_t page = 0;
   std::string weightsType; ///< without the group
   int64_t weightsGroup = 32;

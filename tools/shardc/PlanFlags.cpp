@@ -229,6 +229,11 @@ void addServing(CLI::App &app, Flags &flags) {
       ->needs(serve);
 }
 
+void addNoProgress(CLI::App &app, Flags &flags) {
+  app.add_flag("--no-progress", flags.noProgress,
+               "Show no progress on a terminal, as SHARDC_PROGRESS=0");
+}
+
 /// int4:64 is in groups of 64.
 static std::string readWeightsType(const std::string &text, Flags &flags) {
   const size_t colon = text.find(':');

@@ -23,6 +23,8 @@ struct DimTexts {
 
 /// --serve and --kv-type.
 void addServing(CLI::App &app, Flags &flags);
+/// --no-progress.
+void addNoProgress(CLI::App &app, Flags &flags);
 /// --weights-type.
 void addWeightsType(CLI::App &app, Flags &flags);
 /// --tp and the like.

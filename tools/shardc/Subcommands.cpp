@@ -30,6 +30,7 @@ static CLI::App *addVerify(CLI::App &app, Flags &flags, DimTexts &dims) {
   verify->add_option("--python", flags.python,
                      "That Python; without it SHARDC_PYTHON, or the first of "
                      "python3 and .venv/bin/python that has it");
+  addNoProgress(*verify, flags);
   verify->add_flag("--json", flags.json, "Print JSON");
   verify->add_option("--programs", flags.programs,
                      "For development: try these programs, as --to=partitioned "

@@ -16,6 +16,7 @@
 #include "compiler/report/ReadReport.h"
 #include "tools/shardc/Flags.h"
 #include "tools/shardc/GivenArtifact.h"
+#include "tools/shardc/Progress.h"
 #include "tools/shardc/from_hf/FromHf.h"
 #include "tools/shardc/verify/Verify.h"
 
@@ -77,17 +78,15 @@ static CompileOptions compileOptions(const Flags &flags) {
   return options;
 }
 
-/// Shows the phase on a terminal while a function runs.
+/// Shows what is done while a function runs.
 template <typename Run>
-static int withProgress(CompileOptions &options, Run run) {
-  const bool isTerminal = isatty(STDERR_FILENO);
-  if (isTerminal)
-    options.progress = [](llvm::StringRef phase) {
-      llvm::errs() << "\r\033[K" << phase << (phase.empty() ? "" : " ...");
-    };
+static int withProgress(const Flags &flags, CompileOptions &options, Run run) {
+  const ProgressKind kind = progressKind(flags.noProgress);
+  if (kind != ProgressKind::None)
+    options.progress = Progress(kind);
   const int status = run();
-  if (isTerminal)
-    options.progress("");
+  if (options.progress)
+    options.progress("", std::nullopt);
   return status;
 }
 
@@ -118,7 +117,8 @@ static int runVerify(const Flags &flags) {
   options.against = flags.against;
   options.python = flags.python;
   options.json = flags.json;
-  return withProgress(options.plan, [&] { return verifier::verify(options); });
+  return withProgress(flags, options.plan,
+                      [&] { return verifier::verify(options); });
 }
 
 /// Those of a mesh whose axes have these names.
@@ -271,7 +271,7 @@ static ExitCode loadReport(const Flags &flags, nlohmann::json &report) {
     std::string text;
     options.explanation = &text;
     options.alternativesOf = flags.node;
-    const int status = withProgress(options, [&] {
+    const int status = withProgress(flags, options, [&] {
       return static_cast<int>(compile(options, llvm::outs(), llvm::errs()));
     });
     if (status == 0)
@@ -386,7 +386,7 @@ static int run(const Flags &flags) {
     options.explanation = &explanation;
   CompileOptions used = options;
   options.used = &used;
-  const int status = withProgress(options, [&] {
+  const int status = withProgress(flags, options, [&] {
     return static_cast<int>(compile(options, llvm::outs(), llvm::errs()));
   });
   return status ? status

@@ -6,10 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Optional, Union
 
+from . import _progress
 from .errors import CompileError
 
 Flag = Union[bool, int, float, str, "os.PathLike[str]", Mapping[str, int], Sequence[Union[int, str]], None]
@@ -48,14 +50,45 @@ def flags(given: Mapping[str, Flag]) -> list[str]:
 
 
 def run(
-    arguments: Sequence[str], *, model: Optional[str] = None, accept: Sequence[int] = (0,)
+    arguments: Sequence[str], *, model: Optional[str] = None, accept: Sequence[int] = (0,), shows: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """What the program does with these arguments; CompileError where its status is another than those."""
-    done = subprocess.run([program(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-                          stdin=subprocess.DEVNULL)  # fmt: skip
+    """What the program does with these arguments; CompileError where its status is another than those. `shows`: with its progress,
+    where somebody sees it."""
+    command = [program(), *arguments]
+    done = _run_shown(command) if shows and _progress.is_seen() else _run(command)
     if done.returncode not in accept:
         raise CompileError(done.stderr, done.returncode, model)
     return done
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                          stdin=subprocess.DEVNULL)  # fmt: skip
+
+
+def _run_shown(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    said: list[str] = []
+    bar = _progress.Bar()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                          stdin=subprocess.DEVNULL, env=os.environ | {"SHARDC_PROGRESS": "lines"}) as process:  # fmt: skip
+        assert process.stdout is not None and process.stderr is not None
+        printed: list[str] = []
+        reader = threading.Thread(target=lambda: printed.append(process.stdout.read() if process.stdout else ""))
+        reader.start()
+        try:
+            for line in process.stderr:
+                if not line.startswith("progress: "):
+                    said.append(line)
+                    continue
+                done, _, what = line.removeprefix("progress: ").rstrip("\n").partition(" ")
+                bar.show(what, float(done) if done != "-" else None)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            bar.finish()
+            reader.join()
+    return subprocess.CompletedProcess(command, process.returncode, "".join(printed), "".join(said))
 
 
 def main() -> None:

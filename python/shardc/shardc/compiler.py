@@ -68,7 +68,7 @@ def _explained(model: StrPath, flags: Sequence[str], out: Optional[str]) -> Plan
     with tempfile.TemporaryDirectory() as folder:
         file, decisions = Path(folder) / "explain.json", Path(folder) / "plan.json"
         wanted = ["--explain-json", str(file), "--save-plan", str(decisions), *(["-o", out] if out else [])]
-        done = _program.run([path, *flags, *wanted], model=path)
+        done = _program.run([path, *flags, *wanted], model=path, shows=True)
         said: dict[str, Any] = json.loads(file.read_text())
         said["plan"] = json.loads(decisions.read_text())
     warnings = [line[len("warning: ") :] for line in done.stderr.splitlines() if line.startswith("warning: ")]

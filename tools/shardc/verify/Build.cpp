@@ -29,7 +29,7 @@ Status compileQuietly(const CompileOptions &options, std::string *warnings) {
   llvm::raw_string_ostream os(said);
   const ExitCode code = compile(options, llvm::nulls(), os);
   if (options.progress)
-    options.progress("");
+    options.progress("", std::nullopt);
   const Status status =
       code == ExitCode::Done
           ? Status::ok()
