@@ -2,6 +2,8 @@
 
 #include "runtime/api/CSession.h"
 
+#include "runtime/launch/SpentTimes.h"
+
 using namespace shardc::runtime;
 
 #define SHARDRT_TEXT_OF(number) #number
@@ -61,6 +63,24 @@ Status sessionInfo(const shardrt_session *session, shardrt_session_info *info) {
   return give("shardrt_info", "shardrt_session_info", from, *info);
 }
 
+Status spentAt(const shardrt_session *session, size_t index,
+               shardrt_spent *spent) {
+  constexpr const char *kFunction = "shardrt_spent_at";
+  if (!session || !spent)
+    return argumentError(kFunction, ": arguments must not be NULL");
+  const SpentTimes &times = *session->session->spentTimes();
+  if (index >= times.size())
+    return argumentError(kFunction, ": no index ", index, " of ", times.size());
+  const SpentTimes::Entry &entry = times.at(index);
+  shardrt_spent from = {};
+  from.kind = entry.kind.c_str();
+  from.name = entry.name.c_str();
+  from.seconds = static_cast<double>(entry.nanoseconds.load()) * 1e-9;
+  from.count = entry.count.load();
+  from.adders = entry.adders.load();
+  return give(kFunction, "shardrt_spent", from, *spent);
+}
+
 } // namespace
 
 const char *shardrt_version(void) {
@@ -81,4 +101,13 @@ shardrt_status shardrt_output_info(const shardrt_session *session, size_t index,
 shardrt_status shardrt_info(const shardrt_session *session,
                             shardrt_session_info *info) {
   return guarded([&] { return sessionInfo(session, info); });
+}
+
+size_t shardrt_num_spent(const shardrt_session *session) {
+  return session ? session->session->spentTimes()->size() : 0;
+}
+
+shardrt_status shardrt_spent_at(const shardrt_session *session, size_t index,
+                                shardrt_spent *spent) {
+  return guarded([&] { return spentAt(session, index, spent); });
 }

@@ -1,6 +1,7 @@
 #include "runtime/api/shardrt.hpp"
 
 #include "runtime/base/Message.h"
+#include "runtime/launch/SpentTimes.h"
 #include "runtime/memory/MemoryNeeds.h"
 #include "runtime/session/Replicas.h"
 #include "runtime/session/Settings.h"
@@ -80,7 +81,7 @@ private:
 Session::Session(std::string folder, const SessionOptions &options,
                  std::unique_ptr<Replicas> replicas,
                  std::shared_ptr<WeightCallback> onWeight)
-    : folder(std::move(folder)), options(options),
+    : folder(std::move(folder)), spent(options.spent), options(options),
       replicas(std::move(replicas)), onWeight(std::move(onWeight)) {}
 
 Session::~Session() {
@@ -96,6 +97,8 @@ Status Session::open(const std::string &artifact, const SessionOptions &options,
   return withoutExceptions([&] {
     SessionOptions complete = options;
     SHARDC_RETURN_IF_ERROR(readEnvironment(complete));
+    if (!complete.spent)
+      complete.spent = std::make_shared<SpentTimes>();
     std::shared_ptr<WeightCallback> onWeight;
     if (options.onWeight) {
       onWeight = std::make_shared<WeightCallback>(options.onWeight);

@@ -479,6 +479,31 @@ typedef struct {
 shardrt_status shardrt_server_counts(const shardrt_server *server,
                                      shardrt_counts *counts);
 
+/*===--- Times ----------------------------------------------------------===*/
+
+/* What ranks of this process have spent since the session was opened, added up,
+ * on the host; ranks on other devices only launch there and are left out:
+ *   "collective"  over the axes of the mesh that `name` has ("tp", "ep,tp"),
+ *                 with the waits for other ranks
+ *   "busy"        of the stage `name`, in steps, without the next
+ *   "receive"     of the stage `name`, waiting for values of other stages
+ *   "active"      of a server's replicas: some step was under way
+ * A bubble of a stage is what its ranks were not busy for while their replicas were
+ * active. */
+typedef struct {
+  size_t size;      /* as in shardrt_value_info */
+  const char *kind; /* the session's, as is name */
+  const char *name;
+  double seconds;
+  int64_t count;  /* of collectives, values, or steps */
+  int32_t adders; /* ranks, or replicas, that add to it now */
+  int32_t unused;
+} shardrt_spent;
+/* Entries are added while it runs, and keep their numbers. From any thread. */
+size_t shardrt_num_spent(const shardrt_session *session);
+shardrt_status shardrt_spent_at(const shardrt_session *session, size_t index,
+                                shardrt_spent *spent);
+
 #ifdef __cplusplus
 }
 #endif

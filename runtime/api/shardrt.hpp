@@ -185,6 +185,9 @@ public:
   std::vector<CollectiveStats> collectiveStats() const;
   std::vector<RankMemory> rankMemory() const;
   LaunchStats launchStats() const; ///< of all ranks and all runs
+  /// What ranks of this process have spent since the session was opened first;
+  /// to be read from any thread, whatever runs.
+  const std::shared_ptr<SpentTimes> &spentTimes() const { return spent; }
   std::vector<InstructionProfile> profile() const;
   /// The mean over the ranks of this process; takes some tenths of a second.
   Status measureLimits(DeviceLimits &limits);
@@ -205,6 +208,7 @@ private:
           std::unique_ptr<Replicas> replicas,
           std::shared_ptr<WeightCallback> onWeight);
   const std::string folder;
+  const std::shared_ptr<SpentTimes> spent;
   SessionOptions options; ///< complete
   std::unique_ptr<Replicas> replicas;
   std::shared_ptr<WeightCallback> onWeight; ///< null: nobody is told

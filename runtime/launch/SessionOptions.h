@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace shardc::runtime {
 
 class Processes;
+class SpentTimes;
 
 struct SessionOptions {
   std::string weightsRoot; ///< folder of the model's files, if they moved
@@ -44,6 +46,8 @@ struct SessionOptions {
   /// Called before a rank (of the world) reads a weight, by name; by several
   /// threads, also after open where weights come beside runs. May be empty.
   std::function<void(int rank, const std::string &weight)> onWeight = {};
+  /// What ranks add their times to; null: the session makes one.
+  std::shared_ptr<SpentTimes> spent = {};
 };
 
 } // namespace shardc::runtime

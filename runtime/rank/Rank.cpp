@@ -31,6 +31,12 @@ Status Rank::openDevice() {
   SHARDC_RETURN_IF_ERROR(ownDevice->createStream(ownStream));
   ownStream->owner = message("rank ", place.worldRank(), ": ");
   isTraced = place.options.measure && ownStream->startTrace();
+  if (ownDevice->isHost()) {
+    std::vector<const artifact::Program *> all;
+    for (const auto &own : programs)
+      all.push_back(&own->program());
+    spent.open(place.options.spent, place.stage, all);
+  }
   if (!ownDevice->isHost()) {
     staging = std::make_unique<Staging>(*ownDevice, *ownStream);
     hostCalls = std::make_unique<HostCalls>(*ownDevice, *ownStream);
@@ -124,17 +130,19 @@ RankResources Rank::resourcesOf(RankProgram &own) {
 }
 
 RunControl Rank::controlOf(std::span<InstructionTiming> timings) {
-  return {place.failure,
-          *ownStream,
-          staging.get(),
-          hostCalls.get(),
-          world.get(),
-          timings,
-          progress,
-          hashes,
-          inFlight,
-          isTraced && !timings.empty() ? traced.tag() : -1,
-          feed && !arrivals->isComplete() ? &gate : nullptr};
+  RunControl control{place.failure,
+                     *ownStream,
+                     staging.get(),
+                     hostCalls.get(),
+                     world.get(),
+                     timings,
+                     progress,
+                     hashes,
+                     inFlight,
+                     isTraced && !timings.empty() ? traced.tag() : -1,
+                     feed && !arrivals->isComplete() ? &gate : nullptr};
+  control.spent = &spent;
+  return control;
 }
 
 /// Makes room; what was there stays if `keep`, else its memory is free for it.

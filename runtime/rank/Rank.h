@@ -204,6 +204,7 @@ private:
   /// By profile; their channels and graphs go before what they use.
   std::vector<std::unique_ptr<RankProgram>> programs;
   uint64_t moves = 0;   ///< of MemoryPlacement
+  SpentByRank spent;    ///< on the host alone
   LaunchStats launches; ///< of all runs
   DeviceLimits limits;  ///< once they were measured
   bool isTraced = false;

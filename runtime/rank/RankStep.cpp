@@ -7,6 +7,7 @@
 namespace shardc::runtime {
 
 Status Rank::run(const Step &next) {
+  spent.beginStep(next.profile);
   SHARDC_RETURN_IF_ERROR(begin(next));
   SHARDC_RETURN_IF_ERROR(placeInputs());
   if (isTraced)
@@ -26,7 +27,10 @@ Status Rank::run(const Step &next) {
     SHARDC_RETURN_IF_ERROR(step->state->finish(active->program(), place.rank,
                                                active->scalars.mine()));
   }
-  return isTraced ? ownStream->synchronize() : Status::ok();
+  if (isTraced)
+    SHARDC_RETURN_IF_ERROR(ownStream->synchronize());
+  spent.endStep();
+  return Status::ok();
 }
 
 /// Its sizes, its plan, and room in its part of the caches.

@@ -217,8 +217,12 @@ Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
     enter(instruction, 1, control);
     const CollectiveSite site = siteOf(instruction);
     watch.start(instruction);
+    const auto run = [&] {
+      return runInstruction(plan, instruction, rank, control);
+    };
     Status status = watch.stop(
-        instruction, runInstruction(plan, instruction, rank, control));
+        instruction,
+        control.spent ? control.spent->timed(instruction, run) : run());
     if (status.isOk())
       status = settle(plan, instruction, control);
     if (status.isOk() && control.world && instruction.replicated)

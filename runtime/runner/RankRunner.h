@@ -7,6 +7,7 @@
 #include "runtime/plan/RankPlan.h"
 #include "runtime/runner/HostCalls.h"
 #include "runtime/runner/SegmentGraph.h"
+#include "runtime/runner/SpentByRank.h"
 #include "runtime/weights/WeightFeed.h"
 
 #include <atomic>
@@ -90,6 +91,7 @@ struct RunControl {
   /// device and keeps other ranks of the process from launching: what the
   /// device waits for may be theirs (CUDA Programming Guide, "Lazy Loading").
   bool settles = false;
+  SpentByRank *spent = nullptr; ///< null: nobody counts
 };
 
 /// Runs all instructions in order, and those that were captured as their

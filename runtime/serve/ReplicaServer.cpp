@@ -51,6 +51,7 @@ Status ReplicaServer::open() {
   if (logits == isCache.size())
     return argumentError("the model has no output '", options.logits, "'");
   logitsName = session.outputs()[logits].name;
+  active = SpentTimes::join(session.spentTimes(), "active", "");
   thread = quietThread([this] { serve(); });
   return Status::ok();
 }

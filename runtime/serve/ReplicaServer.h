@@ -16,6 +16,7 @@
 #ifndef SHARDC_RUNTIME_SERVE_REPLICASERVER_H
 #define SHARDC_RUNTIME_SERVE_REPLICASERVER_H
 
+#include "runtime/launch/SpentTimes.h"
 #include "runtime/serve/Generation.h"
 #include "runtime/serve/SessionKeeper.h"
 #include "runtime/serve/SharedPrefix.h"
@@ -143,6 +144,7 @@ private:
   void stop() override;
   bool isApart() const override;
   Flight &begin(const StepPlan &step);
+  void land(std::list<Flight>::iterator flight);
   void fill(Flight &flight);
   void fail(Flight &flight, const Status &why, bool hasLostAll, bool isItsOwn);
   void acquit(const Flight &flight);
@@ -181,6 +183,9 @@ private:
   bool stops = false;
   Status gone; ///< why it takes no more texts
   ServerCounts counted;
+  std::chrono::steady_clock::time_point
+      activeSince; ///< where flights are under way
+  SpentTimes::Share active;
 
   uint64_t sessionNumber = 0; ///< of the server's thread, as the next one
   Status renewal;             ///< of the pool

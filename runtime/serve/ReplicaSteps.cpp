@@ -76,7 +76,7 @@ void ReplicaServer::done(const RowStep &step, const Status &status) {
     text->inFlight = 0;
   acquit(*flight);
   flight->texts.clear();
-  idle.splice(idle.begin(), flights, flight);
+  land(flight);
   changed.notify_all();
 }
 
@@ -94,6 +94,8 @@ ReplicaServer::Flight &ReplicaServer::begin(const StepPlan &step) {
   }
   if (idle.empty())
     idle.emplace_back();
+  if (flights.empty())
+    activeSince = Clock::now();
   flights.splice(flights.end(), idle, idle.begin());
   Flight &flight = flights.back();
   flight.texts.clear();
@@ -109,6 +111,16 @@ ReplicaServer::Flight &ReplicaServer::begin(const StepPlan &step) {
   }
   turn = step.admitted > 0 || step.rows.empty() ? 0 : step.rows[0].sequence + 1;
   return flight;
+}
+
+/// It is no longer under way; with the mutex held.
+void ReplicaServer::land(std::list<Flight>::iterator flight) {
+  idle.splice(idle.begin(), flights, flight);
+  const Clock::time_point now = Clock::now();
+  active.add(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now - activeSince)
+          .count());
+  activeSince = now;
 }
 
 /// Nobody else changes its texts.
@@ -148,7 +160,7 @@ void ReplicaServer::fail(Flight &flight, const Status &why, bool hasLostAll,
                      [&](const Flight &one) { return &one == &flight; });
     texts = std::move(flight.texts);
     flight.texts.clear();
-    idle.splice(idle.begin(), flights, here);
+    land(here);
     for (const Text &text : texts)
       text->inFlight = 0;
     if (flight.isTrial && !suspects.empty())

@@ -215,6 +215,18 @@ class Completions(Asked):
         self.assertEqual(values[f"shardrt:ranks{labels}"], "2")
         self.assertGreaterEqual(int(values['shardrt:http_requests_total{path="/v1/completions",status="200"}']), 1)
         self.assertGreaterEqual(int(values['vllm:time_to_first_token_seconds_bucket{model_name="served",le="+Inf"}']), 1)
+        labels = 'model_name="served"'
+        steps = int(values[f"shardrt:steps_total{{{labels}}}"])
+        met = int(values[f'shardrt:collectives_total{{{labels},axes="tp"}}'])
+        self.assertEqual(met % (2 * steps), 0, "two ranks, as often in each step")
+        self.assertGreater(met, 0)
+        spent = {name: float(values[f"shardrt:{name}_seconds_total{{{labels},{rest}}}"])
+                 for name, rest in (("collective", 'axes="tp"'), ("stage_busy", 'stage="0"'), ("bubble", 'stage="0"'))}  # fmt: skip
+        self.assertLess(0, spent["collective"])
+        self.assertLess(spent["collective"], spent["stage_busy"])
+        active = float(values[f"shardrt:active_seconds_total{{{labels}}}"])
+        self.assertLess(spent["stage_busy"], 2 * active)
+        self.assertAlmostEqual(spent["bubble"], 2 * active - spent["stage_busy"], delta=1e-3)
         page = self.client.get("/")
         self.assertIn("text/html", page.headers["content-type"])
         self.assertNotRegex(page.text, r"(src|href)=\"?https?:")

@@ -70,6 +70,34 @@ class Llama(EndToEnd):
     def assert_expected(self, outputs):
         np.testing.assert_allclose(outputs["logits"], self.expected, rtol=1e-3, atol=1e-4)
 
+    def test_what_time_was_spent_on(self):
+        """As often as the plan says that ranks meet; in flight, too, where waits say nothing of whom they wait for."""
+        inputs = {"input_ids": np.ones((2, 8), np.int64), "attention_mask": np.ones((2, 8), np.int64)}
+        dims = ("--dims", "batch=2,sequence=8")
+        for tp, flags in ((2, ()), (2, ("--pp", 2)), (4, ("--sp", "--dp", 2)), (2, ("--overlap", 2))):
+            with self.subTest(tp=tp, flags=flags):
+                said = self.explain(LLAMA, tp, *flags, *dims)
+                with self.open(*flags, tp=tp) as session:
+                    given = {info.name: inputs[info.name] for info in session.inputs}
+                    self.assertFalse(any(entry.count for entry in session.spent() if entry.kind != "collective"))
+                    loading = {entry.name: entry.count for entry in session.spent() if entry.kind == "collective"}
+                    for _ in range(3):
+                        session.run(given)
+                    spent = {(entry.kind, entry.name): entry for entry in session.spent()}
+                stages = 2 if "--pp" in flags else 1
+                met = spent["collective", "tp"]
+                if "--overlap" not in flags:
+                    self.assertEqual(met.count - loading.get("tp", 0), 3 * tp * len(said["collectives"]))
+                else:
+                    self.assertGreater(met.count, 3 * tp * len(said["collectives"]))
+                self.assertEqual(sum(spent["busy", str(stage)].count for stage in range(stages)), 3 * tp * stages)
+                self.assertEqual({key for key in spent if key[0] == "busy"}, {("busy", str(stage)) for stage in range(stages)})
+                self.assertLess(0, met.seconds)
+                self.assertLess(met.seconds, sum(entry.seconds for key, entry in spent.items() if key[0] == "busy"))
+                if stages == 2:
+                    self.assertEqual(spent["receive", "1"].count, 3 * tp * len(said["transfers"]))
+                    self.assertEqual(spent["receive", "0"].count, 0)
+
     def test_runs_and_tells(self):
         session = self.open()
         self.assert_expected(session.run(self.inputs))

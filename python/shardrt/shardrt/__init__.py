@@ -19,7 +19,7 @@ from .processes import Processes, join
 from .sampling import Sampling
 from .sequences import Pool, Row, Sequence
 from .server import Counts, Server
-from .session import Cancellation, Session, State, ValueInfo
+from .session import Cancellation, Session, Spent, State, ValueInfo
 from .texts import Chooser, Text, Token
 from .tokenizer import Tokenizer
 
@@ -27,7 +27,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ArtifactError", "Busy", "Cancellation", "Cancelled", "Chooser", "Counts", "DeadlineExceeded", "Error", "Generation",
     "Generator", "InvalidArgument", "Options", "Piece", "Pool", "Processes", "Row", "Sampling", "Sequence", "Server",
-    "Session", "State", "Text", "Token", "Tokenizer", "Unavailable", "ValueInfo", "join", "library_version", "run_texts",
+    "Session", "Spent", "State", "Text", "Token", "Tokenizer", "Unavailable", "ValueInfo", "join", "library_version", "run_texts",
 ]  # fmt: skip
 
 

@@ -124,6 +124,18 @@ class TextRequestOfC(ctypes.Structure):
     ]
 
 
+class SpentOfC(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("kind", ctypes.c_char_p),
+        ("name", ctypes.c_char_p),
+        ("seconds", ctypes.c_double),
+        ("count", ctypes.c_int64),
+        ("adders", ctypes.c_int32),
+        ("unused", ctypes.c_int32),
+    ]
+
+
 COUNTS = ("waiting", "running", "pages", "free_pages", "steps", "tokens", "made", "shared", "evicted", "recovered")
 
 
@@ -153,6 +165,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "input_info": (_I, [_P, _N, ctypes.POINTER(ValueInfoOfC)]),
     "output_info": (_I, [_P, _N, ctypes.POINTER(ValueInfoOfC)]),
     "info": (_I, [_P, ctypes.POINTER(SessionInfoOfC)]),
+    "num_spent": (_N, [_P]),
+    "spent_at": (_I, [_P, _N, ctypes.POINTER(SpentOfC)]),
     "result_create": (_I, [_P, _TO]),
     "result_destroy": (None, [_P]),
     "result_output": (_I, [_P, _N, ctypes.POINTER(TensorOfC)]),

@@ -11,10 +11,10 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from ._held import Closing, Held
-from ._library import OptionsOfC, RunOptionsOfC, SessionInfoOfC, ValueInfoOfC, library
+from ._library import OptionsOfC, RunOptionsOfC, SessionInfoOfC, SpentOfC, ValueInfoOfC, library
 from ._tensors import Array, Inputs, Results
 from ._types import NAMES, dtype_of
 from .errors import check
@@ -36,6 +36,18 @@ class ValueInfo:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype} [{', '.join(self.dims)}]" + (" (cache)" if self.is_cache else "")
+
+
+class Spent(NamedTuple):
+    """Seconds that ranks of this process have spent, added up, and on what: kind "collective" over the axes that `name` has
+    ("tp", "ep,tp"), "busy" of the stage `name` in steps, "receive" waiting there for other stages, "active" of a server's
+    replicas. `adders` are the ranks, or replicas, that add to it now. On the host: ranks on other devices have none."""
+
+    kind: str
+    name: str
+    seconds: float
+    count: int
+    adders: int
 
 
 def _infos(count: int, get: Any, session: int) -> tuple[ValueInfo, ...]:
@@ -174,6 +186,16 @@ class Session(Closing):
         inputs = "".join(f"\n  in   {info}" for info in self.inputs)
         outputs = "".join(f"\n  out  {info}" for info in self.outputs)
         return f"<shardrt.Session {self.artifact!r}, {state}{inputs}{outputs}>"
+
+    def spent(self) -> list[Spent]:
+        """What its time went to since it was opened, whatever runs."""
+        c, found = library(), []
+        with self._using() as handle:
+            for index in range(c.shardrt_num_spent(handle)):
+                each = SpentOfC(size=ctypes.sizeof(SpentOfC))
+                check(c.shardrt_spent_at(handle, index, ctypes.byref(each)))
+                found.append(Spent(each.kind.decode(), each.name.decode(), each.seconds, each.count, each.adders))
+        return found
 
     @contextlib.contextmanager
     def _using(self) -> Iterator[int]:

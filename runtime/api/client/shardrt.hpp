@@ -265,6 +265,16 @@ public:
     info.size = sizeof info;
     return shardrt_info(it.get(), &info);
   }
+  /// What ranks of this process have spent, and on what; from any thread.
+  std::vector<shardrt_spent> spent() const {
+    std::vector<shardrt_spent> all(shardrt_num_spent(it.get()));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i].size = sizeof(shardrt_spent);
+      if (shardrt_spent_at(it.get(), i, &all[i]) != SHARDRT_OK)
+        all[i] = {};
+    }
+    return all;
+  }
   bool isLost() const { return shardrt_is_lost(it.get()) != 0; }
   Status reopen() { return shardrt_reopen(it.get()); }
   Status reopen(Processes &processes) {

@@ -134,6 +134,19 @@ TEST(CApi, opensRunsAndReports) {
   EXPECT_STREQ(about.tolerance, "f32");
   EXPECT_STREQ(shardrt_version(), "0.1.0");
 
+  // One of a client that knows half of the fields.
+  shardrt_spent spent = {};
+  spent.size = offsetof(shardrt_spent, count);
+  spent.count = -5;
+  const size_t entries = shardrt_num_spent(session);
+  ASSERT_GE(entries, 2u);
+  ASSERT_EQ(shardrt_spent_at(session, 0, &spent), SHARDRT_OK);
+  EXPECT_EQ(spent.count, -5);
+  EXPECT_EQ(shardrt_spent_at(session, entries, &spent),
+            SHARDRT_INVALID_ARGUMENT);
+  EXPECT_EQ(shardrt_spent_at(nullptr, 0, &spent), SHARDRT_INVALID_ARGUMENT);
+  EXPECT_EQ(shardrt_num_spent(nullptr), 0u);
+
   input.name = "wrong";
   EXPECT_EQ(shardrt_run(session, &input, 1), SHARDRT_INVALID_ARGUMENT);
   shardrt_close(session);

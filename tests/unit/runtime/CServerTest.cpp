@@ -90,6 +90,15 @@ TEST_F(CServer, textsAreThoseOfEachAlone) {
   EXPECT_GE(counts.free_pages, 0);
   EXPECT_EQ(counts.waiting, 0);
   EXPECT_EQ(counts.recovered, 0);
+  bool wasActive = false, wasBusy = false;
+  for (const shardrt_spent &spent : session.spent()) {
+    const std::string kind = spent.kind;
+    wasActive |= kind == "active" && spent.count == counts.steps &&
+                 spent.seconds > 0 && spent.adders == 1;
+    wasBusy |= kind == "busy" && spent.seconds > 0;
+  }
+  EXPECT_TRUE(wasActive);
+  EXPECT_TRUE(wasBusy);
   server = {};
   EXPECT_EQ(ended, 30);
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import bisect
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from ..session import Spent
 from .engine import Engine, resident_bytes
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -39,6 +40,7 @@ class Metrics:
         self._answers: Counter[tuple[str, int]] = Counter()
         self._finished: Counter[str] = Counter()
         self._prompt_tokens = 0
+        self._bubbles: dict[str, float] = {}
         self.first = Histogram("vllm:time_to_first_token_seconds", "From the request to its first token.")
         self.between = Histogram("vllm:inter_token_latency_seconds", "From one token to the next.")
         self.whole = Histogram("vllm:e2e_request_latency_seconds", "From the request to its last token.")
@@ -89,6 +91,7 @@ class Metrics:
             yield from one("shardrt:recovered_total", "counter", "Times that all was computed again.", c.recovered)
             yield from one("shardrt:pages", "gauge", "Of keys and values.", c.pages)
             yield from one("shardrt:pages_free", "gauge", "Of texts that have ended, too, until they are needed.", c.free_pages)
+        yield from self._spent(engine, labels)
         yield from one("vllm:prompt_tokens_total", "counter", "Tokens of prompts.", self._prompt_tokens)
         yield from _head("vllm:request_success_total", "Texts that have ended.", "counter")
         for reason, count in sorted(self._finished.items()):
@@ -98,6 +101,38 @@ class Metrics:
         yield from _head("shardrt:http_requests_total", "Answers, by path and status.", "counter")
         for (path, status), count in sorted(self._answers.items()):
             yield f'shardrt:http_requests_total{{path="{path}",status="{status}"}} {count}'
+
+
+    def _spent(self, engine: Engine, labels: str) -> Iterator[str]:
+        spent = engine.session.spent()
+
+        def each(name: str, says: str, kind: str, label: str, value: Callable[[Spent], float]) -> Iterator[str]:
+            yield from _head(name, says, "counter")
+            for entry in spent:
+                if entry.kind == kind:
+                    yield f'{name}{{{labels},{label}="{entry.name}"}} {round(value(entry), 6)}'
+
+        says = "In collectives over these axes, with the waits for others, of the ranks here together."
+        yield from each("shardrt:collective_seconds_total", says, "collective", "axes", lambda entry: entry.seconds)
+        yield from each("shardrt:collectives_total", "As often as each rank met.", "collective", "axes", lambda entry: entry.count)
+        says = "Of a stage's ranks here together, in steps."
+        yield from each("shardrt:stage_busy_seconds_total", says, "busy", "stage", lambda entry: entry.seconds)
+        says = "Of them, waiting for values of other stages."
+        yield from each("shardrt:stage_receive_seconds_total", says, "receive", "stage", lambda entry: entry.seconds)
+        active = next((entry for entry in spent if entry.kind == "active" and entry.adders), None)
+        if active is None:
+            return
+        yield from _head("shardrt:active_seconds_total", "Of replicas, in which a step was under way.", "counter")
+        yield f"shardrt:active_seconds_total{{{labels}}} {round(active.seconds, 6)}"
+
+        def bubble(entry: Spent) -> float:
+            """It is read while all go on, and never falls."""
+            idle = active.seconds * entry.adders / active.adders - entry.seconds
+            self._bubbles[entry.name] = max(idle, self._bubbles.get(entry.name, 0.0))
+            return self._bubbles[entry.name]
+
+        says = "Of a stage's ranks here together: their replica was active, and they had nothing to do."
+        yield from each("shardrt:bubble_seconds_total", says, "busy", "stage", bubble)
 
 
 def _head(name: str, says: str, kind: str) -> Iterator[str]:
