@@ -89,6 +89,13 @@ class Wheels(unittest.TestCase):
         for part in ("LICENSE", *(f"third_party/{package}.txt" for package in ("libmlir-22", "libdnnl2", "libgomp1", "libtinfo6"))):
             self.assertTrue(any(name.endswith(f"licenses/{part}") for name in names), part)
 
+    def test_the_servers_page_and_types_are_in_it(self):
+        files = zipfile.ZipFile(self.wheels[1])
+        page = files.read("shardrt/serve/page.html")
+        self.assertEqual(page, (ROOT / "python/shardrt/shardrt/serve/page.html").read_bytes())
+        self.assertIn("shardrt/py.typed", files.namelist())
+        self.assertIn("shardc/py.typed", zipfile.ZipFile(self.wheels[0]).namelist())
+
     def test_compiles_and_runs(self):
         said = run(self.bin / "python", "-c", USE, cwd=self.folder, env=self.clean)
         self.assertTrue(said.startswith("use --pp 30 or less\n"), said)
@@ -108,6 +115,7 @@ class Wheels(unittest.TestCase):
         command = ["shardrt", "generate", "served.shard", "--prompt-ids", "5,7,11", "--max-tokens", "4"]
         said = run(*command, cwd=self.folder, env=self.clean)
         self.assertRegex(said, r"^\d+ \d+ \d+ \d+\n$")
+        self.assertEqual(run("shardrun", *command[2:], cwd=self.folder, env=self.clean), said)
         done = subprocess.run([self.bin / "shardrt", *command[1:], "--tokenizer", "tokenizer.json"], cwd=self.folder,
                               env=self.clean, capture_output=True, text=True)  # fmt: skip
         self.assertEqual(done.returncode, 1)

@@ -15,11 +15,12 @@ from tests.e2e.test_rows import PAGE
 from tests.python import support
 from tests.python.http_server import Asked, serve
 from tests.python.served_texts import ServedTexts
-from tests.python.small_tokenizers import letters, words
+from tests.python.small_tokenizers import byte_fallback, letters, words
 
 import shardrt  # isort: skip
 from shardrt.serve.events import event, in_json  # isort: skip
 from shardrt.serve.problems import Problem  # isort: skip
+from shardrt.serve.token_texts import TokenTexts  # isort: skip
 
 LETTERS = letters(VOCABULARY)
 PROMPT = [5, 7, 11]
@@ -85,6 +86,24 @@ class Completions(Asked):
             self.assertEqual(list(found["top_logprobs"][i]), [LETTERS.id_to_token(each) for each in best])
             ids.append(token)
         self.assertEqual(found["text_offset"][0], 0)
+
+    def test_tokens_beside_logprobs(self):
+        """What each adds to the text, other tokens at its place included; parts of a character as their bytes."""
+        folder = self.folder / "bytes"
+        folder.mkdir()
+        byte_fallback().save(str(folder / "tokenizer.json"))
+        tokenizer = shardrt.Tokenizer.from_file(folder)
+        ids = tokenizer.encode("on at€")
+        texts, found, offsets = TokenTexts(tokenizer, ids[:2], 7), [], []
+        for token in ids[2:]:
+            found.append(texts.of(token))
+            self.assertEqual(len({texts.of(each)[0] for each in range(4, 260)}), 256, "bytes are told apart")
+            offsets.append(texts.offset)
+            texts.push(token)
+        self.assertEqual([text for text, _ in found], [" at", "\\xe2", "\\x82", "\\xac"])
+        self.assertEqual(b"".join(own for _, own in found).decode(), " at€")
+        self.assertEqual([*offsets, texts.offset], [7, 10, 10, 10, 11])
+        self.assertEqual(TokenTexts(None).of(5), ("token_id:5", b"token_id:5"))
 
     def test_logit_bias(self):
         answer = self.ask("/v1/completions", prompt=PROMPT, max_tokens=3, temperature=0, logit_bias={"7": 1000})

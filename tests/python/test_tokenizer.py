@@ -91,6 +91,24 @@ class Texts(EndToEnd):
             with self.assertRaises(UnicodeEncodeError):
                 tokenizer.encode("\ud800")
 
+    def test_bytes_of_tokens_are_those_of_the_text(self):
+        """Each behind those before it: with the space that it begins with, and in its part of a character."""
+        for inner in (byte_level(300), byte_level(), byte_fallback()):
+            tokenizer = self.write(inner)
+            for text in ("a on at 你好 € 🙂 b", " at", "Žluťoučký kůň", "</s> at"):
+                ids = tokenizer.encode(text)
+                own = [tokenizer.bytes_of(token, ids[:i]) for i, token in enumerate(ids)]
+                self.assertEqual(b"".join(own).decode(), tokenizer.decode(ids, special=True))
+        self.assertEqual(tokenizer.bytes_of(tokenizer.id_of("▁at"), tokenizer.encode("on")), b" at")
+        self.assertEqual(tokenizer.bytes_of(tokenizer.id_of("</s>"), tokenizer.encode("on")), b"</s>")
+
+    def test_an_added_token_is_as_it_is_written(self):
+        """Also where its letters stand for bytes of others."""
+        inner = byte_level(300)
+        inner.add_tokens(["Ġé"])
+        tokenizer = self.write(inner)
+        self.assertEqual(tokenizer.bytes_of(tokenizer.id_of("Ġé"), [tokenizer.id_of("a")]).decode(), tokenizer.decode([tokenizer.id_of("Ġé")]))
+
     def test_broken_text_ends(self):
         for tokenizer in (self.write(byte_level(300)), self.write(byte_fallback())):
             euro = tokenizer.encode("€", special=False)[-3:]

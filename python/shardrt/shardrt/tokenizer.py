@@ -43,6 +43,7 @@ class Tokenizer:
         inner.no_padding()  # neither is asked for: ids of a text are those of all of it, and no others
         inner.no_truncation()
         self._kinds = kinds_of(inner.decoder)
+        self._added = frozenset(inner.get_added_tokens_decoder())  # as they are written, not as bytes
         self._config = dict(config)
         self._templates = _templates(config.get("chat_template"))
         if chat_template is not None:
@@ -98,11 +99,22 @@ class Tokenizer:
         found = self._inner.id_to_token(token)
         return None if found is None else str(found)
 
-    def bytes_of(self, token: int) -> bytes:
-        """Of a token's text; of one that is a part of a character its own, where tokens are made of bytes."""
-        text, name = self.decode([token], special=True), self.token_of(token)
-        own = bytes_of(name, self._kinds) if name is not None and _BROKEN in text else None
-        return text.encode() if own is None else own
+    def bytes_of(self, token: int, after: Sequence[int] = ()) -> bytes:
+        """What a token adds to the text of the ids before it: with the space in front that words have in some vocabularies, of
+        one that is a part of a character its own bytes, where tokens are made of these."""
+        name = self.token_of(token) if token not in self._added else None
+        own = bytes_of(name, self._kinds) if name is not None else None
+        return self._text_behind(token, after).encode() if own is None else own
+
+    def _text_behind(self, token: int, after: Sequence[int]) -> str:
+        for begin in range(max(0, len(after) - _MOST_BEFORE), len(after)):
+            context = list(after[begin:])
+            before = self.decode(context, special=True)
+            if before and _BROKEN not in before:
+                whole = self.decode([*context, token], special=True)
+                if whole.startswith(before):
+                    return whole[len(before) :]
+        return self.decode([token], special=True)
 
     @property
     def size(self) -> int:

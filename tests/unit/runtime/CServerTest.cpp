@@ -93,8 +93,8 @@ TEST_F(CServer, textsAreThoseOfEachAlone) {
   bool wasActive = false, wasBusy = false;
   for (const shardrt_spent &spent : session.spent()) {
     const std::string kind = spent.kind;
-    wasActive |= kind == "active" && spent.count == counts.steps &&
-                 spent.seconds > 0 && spent.adders == 1;
+    wasActive |= kind == "active" && spent.count > 0 && spent.seconds > 0 &&
+                 spent.adders == 1;
     wasBusy |= kind == "busy" && spent.seconds > 0;
   }
   EXPECT_TRUE(wasActive);

@@ -22,6 +22,7 @@ from .metrics import Metrics
 from .problems import Problem, invalid
 from .requests import ChatAsked, CompletionAsked, EmbeddingAsked, Prompts, TextAsked
 from .texts import Piece, Texts, Wanted, Whole
+from .token_texts import TokenTexts
 
 
 class OpenAI:
@@ -56,7 +57,7 @@ class OpenAI:
             raise invalid("echo with logprobs is not supported", "echo")
         wanted = self._wanted(asked, prompts, asked.max_tokens, asked.logprobs is not None, asked.logprobs or 0)
         echoes = [self._text(ids) if asked.echo else "" for ids in prompts for _ in range(asked.n)]
-        answer = _Completion(self._engine, asked, [len(ids) for ids in prompts], echoes)
+        answer = _Completion(self._engine, asked, prompts, echoes)
         return await self._answer(asked, wanted, answer, request)
 
     async def chat(self, asked: ChatAsked, request: Request) -> Response:
@@ -70,7 +71,7 @@ class OpenAI:
         ids = await asyncio.to_thread(lambda: tokenizer.chat(messages, **asked.chat_template_kwargs))
         most = asked.max_completion_tokens or asked.max_tokens
         wanted = self._wanted(asked, [ids], most, asked.logprobs, asked.top_logprobs)
-        return await self._answer(asked, wanted, _Chat(self._engine, asked, [len(ids)], [""] * asked.n), request)
+        return await self._answer(asked, wanted, _Chat(self._engine, asked, [ids], [""] * asked.n), request)
 
     async def embeddings(self, asked: EmbeddingAsked, request: Request) -> Response:
         self._check_model(asked.model)
@@ -170,10 +171,12 @@ class _Answer:
 
     kind = part_kind = prefix = ""
 
-    def __init__(self, engine: Engine, asked: TextAsked, lengths: Sequence[int], echoes: Sequence[str]) -> None:
-        self._engine, self._asked, self._lengths, self._echoes = engine, asked, lengths, echoes
+    def __init__(self, engine: Engine, asked: TextAsked, prompts: Sequence[Sequence[int]], echoes: Sequence[str]) -> None:
+        self._engine, self._asked, self._echoes = engine, asked, echoes
+        self._lengths = [len(ids) for ids in prompts]
         self._id, self._created = self.prefix + secrets.token_hex(12), int(time.time())
-        self._offsets = [len(echo) for echo in echoes]
+        before = [ids if isinstance(asked, CompletionAsked) else () for ids in prompts for _ in range(asked.n)]
+        self._texts = [TokenTexts(engine.tokenizer, ids, len(echo)) for ids, echo in zip(before, echoes)]
 
     def head(self, kind: Optional[str] = None) -> dict[str, Any]:
         return {"id": self._id, "object": kind or self.part_kind, "created": self._created, "model": self._engine.name}
@@ -185,10 +188,6 @@ class _Answer:
     def whole(self, texts: Sequence[Whole]) -> dict[str, Any]:
         choices = [self.choice(i, text) for i, text in enumerate(texts)]
         return {**self.head(self.kind), "choices": choices, "usage": self.usage(sum(len(text.tokens) for text in texts))}
-
-    def token(self, token: int) -> str:
-        tokenizer = self._engine.tokenizer
-        return tokenizer.decode([token], special=True) if tokenizer else f"token_id:{token}"
 
     def begin(self) -> list[dict[str, Any]]:
         return []
@@ -221,13 +220,14 @@ class _Completion(_Answer):
         assert isinstance(self._asked, CompletionAsked)
         if self._asked.logprobs is None or not tokens:
             return None
-        texts, offsets = [self.token(token.id) for token in tokens], []
-        for text in texts:
-            offsets.append(self._offsets[index])
-            self._offsets[index] += len(text)
-        top = [{self.token(each): in_json(logprob) for each, logprob in token.top_logprobs} for token in tokens]
+        texts, names, top, offsets = self._texts[index], [], [], []
+        for token in tokens:
+            names.append(texts.of(token.id)[0])
+            top.append({texts.of(each)[0]: in_json(logprob) for each, logprob in token.top_logprobs})
+            offsets.append(texts.offset)
+            texts.push(token.id)
         own = [in_json(token.logprob) for token in tokens]
-        return {"tokens": texts, "token_logprobs": own, "top_logprobs": top, "text_offset": offsets}
+        return {"tokens": names, "token_logprobs": own, "top_logprobs": top, "text_offset": offsets}
 
 
 class _Chat(_Answer):
@@ -235,7 +235,7 @@ class _Chat(_Answer):
 
     def choice(self, index: int, text: Whole) -> dict[str, Any]:
         return {"index": index, "message": {"role": "assistant", "content": text.text}, "finish_reason": text.finish_reason,
-                "logprobs": self._logprobs(text.tokens)}  # fmt: skip
+                "logprobs": self._logprobs(index, text.tokens)}  # fmt: skip
 
     def begin(self) -> list[dict[str, Any]]:
         delta = {"role": "assistant", "content": ""}
@@ -245,20 +245,23 @@ class _Chat(_Answer):
     def part(self, piece: Piece) -> dict[str, Any]:
         delta = {"content": piece.text} if piece.text else {}
         return {**self.head(), "choices": [{"index": piece.index, "delta": delta, "finish_reason": piece.finish_reason,
-                                            "logprobs": self._logprobs([piece.token])}]}  # fmt: skip
+                                            "logprobs": self._logprobs(piece.index, [piece.token])}]}  # fmt: skip
 
-    def _logprobs(self, tokens: Sequence[Token]) -> Optional[dict[str, Any]]:
+    def _logprobs(self, index: int, tokens: Sequence[Token]) -> Optional[dict[str, Any]]:
         assert isinstance(self._asked, ChatAsked)
         if not self._asked.logprobs:
             return None
+        texts = self._texts[index]
 
         def one(token: int, logprob: Optional[float]) -> dict[str, Any]:
-            text, tokenizer = self.token(token), self._engine.tokenizer
-            own = tokenizer.bytes_of(token) if tokenizer else text.encode()
+            text, own = texts.of(token)
             return {"token": text, "logprob": in_json(logprob), "bytes": list(own)}
 
-        return {"content": [{**one(token.id, token.logprob), "top_logprobs": [one(*each) for each in token.top_logprobs]}
-                            for token in tokens]}  # fmt: skip
+        content = []
+        for token in tokens:
+            content.append({**one(token.id, token.logprob), "top_logprobs": [one(*each) for each in token.top_logprobs]})
+            texts.push(token.id)
+        return {"content": content}
 
 
 def _encoded(values: Any, encoding: str) -> Any:
