@@ -318,6 +318,10 @@ shardrt_status shardrt_result_output(const shardrt_result *result, size_t index,
 typedef struct shardrt_pool shardrt_pool;
 shardrt_status shardrt_pool_create(shardrt_session *session, int64_t positions,
                                    shardrt_pool **pool);
+/* On that replica, from 0; shardrt_pool_create takes each in turn. */
+shardrt_status shardrt_pool_create_on(shardrt_session *session,
+                                      int64_t positions, int32_t replica,
+                                      shardrt_pool **pool);
 void shardrt_pool_destroy(shardrt_pool *pool);   /* NULL is fine */
 int64_t shardrt_pool_page(const shardrt_pool *); /* positions of a page */
 int64_t shardrt_pool_pages(const shardrt_pool *);
@@ -367,9 +371,15 @@ shardrt_status shardrt_step(shardrt_pool *pool, const shardrt_row *rows,
 shardrt_status shardrt_step_with(shardrt_pool *pool,
                                  const shardrt_run_options *options,
                                  const shardrt_row *rows, size_t num_rows);
-/* The same with outputs in a result. One step of a pool at a time. */
+/* The same with outputs in a result, so that pools on different replicas run
+ * side by side. One step of a pool at a time. */
 shardrt_status shardrt_step_into(shardrt_pool *pool, const shardrt_row *rows,
                                  size_t num_rows, shardrt_result *result);
+/* And with a deadline, and somebody who may cancel it; `options` may be NULL. */
+shardrt_status shardrt_step_into_with(shardrt_pool *pool,
+                                      const shardrt_run_options *options,
+                                      const shardrt_row *rows, size_t num_rows,
+                                      shardrt_result *result);
 
 /* Many texts at once, of a decoder that was compiled with --serve, whose inputs
  * are tokens, masks, positions and what an encoder gave:

@@ -18,14 +18,14 @@ struct shardrt_sequence {
 
 namespace {
 
-Status createPool(shardrt_session *session, int64_t positions,
+Status createPool(shardrt_session *session, int64_t positions, int replica,
                   shardrt_pool **into) {
   if (!session || !into)
     return argumentError("shardrt_pool_create: arguments must not be NULL");
   auto created = std::make_unique<shardrt_pool>();
   created->session = session;
-  SHARDC_RETURN_IF_ERROR(
-      SequencePool::create(*session->session, positions, created->pool));
+  SHARDC_RETURN_IF_ERROR(SequencePool::create(*session->session, positions,
+                                              created->pool, replica));
   *into = created.release();
   return Status::ok();
 }
@@ -76,13 +76,18 @@ Status step(shardrt_pool *pool, const shardrt_run_options *given,
   return Status::ok();
 }
 
-Status stepInto(shardrt_pool *pool, const shardrt_row *rows, size_t numRows,
+Status stepInto(shardrt_pool *pool, const shardrt_run_options *given,
+                const shardrt_row *rows, size_t numRows,
                 shardrt_result *result) {
   if (!result)
     return argumentError("shardrt_step_into: result must not be NULL");
   SHARDC_RETURN_IF_ERROR(readRows(pool, rows, numRows));
   result->beginRun(*pool->session->session, /*keepsCaches=*/true);
-  SHARDC_RETURN_IF_ERROR(pool->pool->step(pool->rows, result->outputs));
+  RunOptions options;
+  SHARDC_RETURN_IF_ERROR(
+      readRunOptions("shardrt_step_into_with", given, options));
+  SHARDC_RETURN_IF_ERROR(
+      pool->pool->step(pool->rows, result->outputs, options));
   result->hasRun = true;
   return Status::ok();
 }
@@ -91,7 +96,18 @@ Status stepInto(shardrt_pool *pool, const shardrt_row *rows, size_t numRows,
 
 shardrt_status shardrt_pool_create(shardrt_session *session, int64_t positions,
                                    shardrt_pool **pool) {
-  return guarded([&] { return createPool(session, positions, pool); });
+  return guarded([&] { return createPool(session, positions, -1, pool); });
+}
+
+shardrt_status shardrt_pool_create_on(shardrt_session *session,
+                                      int64_t positions, int32_t replica,
+                                      shardrt_pool **pool) {
+  return guarded([&] {
+    return replica >= 0 ? createPool(session, positions, replica, pool)
+                        : argumentError("shardrt_pool_create_on: there is no "
+                                        "replica ",
+                                        replica);
+  });
 }
 
 void shardrt_pool_destroy(shardrt_pool *pool) { delete pool; }
@@ -168,5 +184,14 @@ shardrt_status shardrt_pool_renew(shardrt_pool *pool) {
 
 shardrt_status shardrt_step_into(shardrt_pool *pool, const shardrt_row *rows,
                                  size_t numRows, shardrt_result *result) {
-  return guarded([&] { return stepInto(pool, rows, numRows, result); });
+  return guarded(
+      [&] { return stepInto(pool, nullptr, rows, numRows, result); });
+}
+
+shardrt_status shardrt_step_into_with(shardrt_pool *pool,
+                                      const shardrt_run_options *options,
+                                      const shardrt_row *rows, size_t numRows,
+                                      shardrt_result *result) {
+  return guarded(
+      [&] { return stepInto(pool, options, rows, numRows, result); });
 }

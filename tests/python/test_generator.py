@@ -8,8 +8,9 @@ import threading
 import unittest
 
 import numpy as np
+import onnx
 
-from tests.e2e.caches import VOCABULARY
+from tests.e2e.caches import VOCABULARY, decoder
 from tests.python.served_decoder import PROMPT, Served
 from tests.python.small_tokenizers import letters, words
 from tests.support import model_file
@@ -37,6 +38,34 @@ class Texts(Served):
         self.assertEqual([(text.prompt, text.index) for text in texts], [(i, 0) for i in range(4)])
         self.assertEqual(generator.generate([]), [])
 
+    def test_replicas_share_the_texts(self):
+        """Each text is what it is of one, drawn or not, in streams, beams and little room; all replicas have run."""
+        artifact = self.folder / "replicas.shard"
+        onnx.save(decoder(), self.folder / "model.onnx")
+        self.run_ok("shardc", self.folder / "model.onnx", "--dp", 2, "--tp", 2, "--serve=4", "-o", artifact)
+        prompts = [[i, i + 1, i + 2] for i in range(2, 12)]
+        for options in ({"max_tokens": 6}, {"max_tokens": 5, "temperature": 1, "seed": 3, "n": 2}, {"max_tokens": 4, "beams": 3}):
+            expected = self.open().generate(prompts, **options)
+            for more in ({}, {"positions": 48}, {"batch": 3}):
+                with self.subTest(**options, **more), shardrt.Generator(artifact, self.folder, **more) as generator:
+                    self.assertEqual([text.ids for text in generator.generate(prompts, **options)], [text.ids for text in expected])
+                    self.assertEqual(sorted(generator._idle), [0, 1])
+        with shardrt.Generator(artifact, self.folder) as generator:
+            pieces = list(generator.stream(prompts, max_tokens=6))
+            for number, text in enumerate(self.open().generate(prompts, max_tokens=6)):
+                self.assertEqual([piece.id for piece in pieces if piece.prompt == number], text.ids)
+            busy = {entry.name: entry for entry in generator.session.spent() if entry.kind == "busy"}["0"]
+            self.assertEqual((busy.adders, busy.count % 2), (4, 0))
+            stream = generator.stream(prompts, max_tokens=60, ignore_eos=True)
+            next(stream)
+            stream.close()
+            self.assertEqual({pool.free_pages == pool.pages for pool in generator._idle.values()}, {True})
+            cancellation = shardrt.Cancellation()
+            cancellation.cancel()
+            with self.assertRaises(shardrt.Cancelled):
+                generator.generate(prompts, max_tokens=6, cancellation=cancellation)
+            self.assertEqual(generator.generate("hello", max_tokens=4).ids, self.open().generate("hello", max_tokens=4).ids)
+
     def test_little_room(self):
         """Prompts wait for others to end; pages come back."""
         generator = self.open(positions=24)
@@ -51,13 +80,13 @@ class Texts(Served):
         del stream
         gc.collect()
         self.assertEqual(generator.generate([PROMPT], max_tokens=4)[0].ids, self.reference.greedy(PROMPT, 4))
-        self.assertEqual(generator._idle.free_pages, 6)
+        self.assertEqual(generator._idle[0].free_pages, 6)
 
     def test_few_at_a_time(self):
         generator = self.open(batch=3)
         pieces = list(generator.stream([[i] for i in range(2, 9)], max_tokens=4))
         self.assertEqual([piece.prompt for piece in pieces], [0, 1, 2] * 4 + [3, 4, 5] * 4 + [6] * 4)
-        self.assertEqual(generator._idle.pages, 8, "for three texts of two pages, and a power of two")
+        self.assertEqual(generator._idle[0].pages, 8, "for three texts of two pages, and a power of two")
         texts = generator.generate([PROMPT, [9]], max_tokens=4, n=5, temperature=1)
         self.assertEqual([text.ids for text in texts],
                          [text.ids for text in self.open().generate([PROMPT, [9]], max_tokens=4, n=5, temperature=1)])  # fmt: skip
@@ -180,7 +209,7 @@ class Texts(Served):
             found = generator.generate(prompts, max_tokens=5, beams=max(width, 2), n=width, stop_ids=ends, length_penalty=power)
             expected = [text for prompt in prompts for text in self.beams(prompt, 5, max(width, 2), ends, power)[:width]]
             self.assertEqual([tuple(text.ids) for text in found], expected, (width, ends, power))
-        self.assertEqual(generator._idle.free_pages, generator._idle.pages)
+        self.assertEqual(generator._idle[0].free_pages, generator._idle[0].pages)
 
     def test_threads_and_event_loops(self):
         generator = self.open()
@@ -242,7 +271,7 @@ class Texts(Served):
 
         asyncio.run(cancelled())
         gc.collect()
-        self.assertEqual(generator._idle.free_pages, generator._idle.pages)
+        self.assertEqual(generator._idle[0].free_pages, generator._idle[0].pages)
         self.assertEqual(generator.generate([PROMPT], **options)[0].ids, whole.ids)
 
     def test_texts_begin_with_their_space(self):
@@ -296,7 +325,7 @@ class Texts(Served):
         generator = self.open()
         expected = generator.generate([PROMPT], max_tokens=3)[0].ids
         generator.session.reopen()
-        self.assertTrue(generator._idle.is_lost)
+        self.assertTrue(generator._idle[0].is_lost)
         self.assertEqual(generator.generate([PROMPT], max_tokens=3)[0].ids, expected)
 
     def test_mistakes(self):

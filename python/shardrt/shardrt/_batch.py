@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,11 +13,12 @@ from ._steps import NewTokens, Steps
 from .generation import Piece
 from .session import Cancellation
 
+
 @dataclass(frozen=True)
 class Wanted:
     """Texts that are to come: made when their turn is, with the room that they may need."""
 
-    make: Callable[[], Group]
+    make: Callable[[Steps], Group]
     texts: int
     pages: int
 
@@ -39,6 +41,26 @@ def encoded(prompt: Prompt) -> int:
     return max((shape[-2] for shape in shapes if len(shape) >= 3), default=0)
 
 
+class Queue:
+    """What waits, for as many batches as there are replicas, each on a thread of its own."""
+
+    def __init__(self, wanted: Sequence[Wanted], replicas: int) -> None:
+        self._lock, self._waiting = threading.Lock(), deque(wanted)
+        self._going, self._full = [0] * replicas, [False] * replicas
+
+    def take(self, replica: int, going: Sequence[Wanted], has_room: Callable[[Wanted], bool]) -> Optional[Wanted]:
+        """The next one, where no other replica that has room has fewer texts."""
+        with self._lock:
+            self._going[replica] = sum(each.texts for each in going)
+            self._full[replica] = bool(self._waiting) and not has_room(self._waiting[0])
+            others = [count for count, full in zip(self._going, self._full) if not full]
+            if not self._waiting or self._full[replica] or self._going[replica] > min(others):
+                return None
+            following = self._waiting.popleft()
+            self._going[replica] += following.texts
+            return following
+
+
 class Batch:
     """Prompts begin as soon as there are pages for all that may come of them, so that none has to give way, and no more than
     `most` texts are going. A step has the next token of each of them, and beside these parts of prompts, where the model takes
@@ -47,14 +69,17 @@ class Batch:
     def __init__(self, steps: Steps, most: int, cancellation: Optional[Cancellation]) -> None:
         self._steps, self._most, self._cancellation = steps, most, cancellation
 
-    def run(self, wanted: Sequence[Wanted]) -> Iterator[Piece]:
-        waiting = deque(wanted)
+    def run(self, queue: Queue, replica: int = 0) -> Iterator[Piece]:
+        """Until nothing waits; the texts that it took."""
         going: list[tuple[Group, Wanted]] = []
         try:
-            while waiting or going:
-                while waiting and self._has_room(waiting[0], [each for _, each in going]):
-                    following = waiting.popleft()
-                    going.append((following.make(), following))
+            while True:
+                taken = [each for _, each in going]
+                while following := queue.take(replica, taken, lambda each: self._has_room(each, taken)):
+                    going.append((following.make(self._steps), following))
+                    taken.append(following)
+                if not going:
+                    return
                 yield from self._advance([group for group, _ in going])
                 going = [each for each in going if each[0].branches]
         finally:

@@ -183,6 +183,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "cancellation_destroy": (None, [_P]),
     "cancel": (None, [_P]),
     "pool_create": (_I, [_P, _L, _TO]),
+    "pool_create_on": (_I, [_P, _L, ctypes.c_int32, _TO]),
     "pool_destroy": (None, [_P]),
     "pool_page": (_L, [_P]),
     "pool_pages": (_L, [_P]),
@@ -201,9 +202,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "server_counts": (_I, [_P, ctypes.POINTER(CountsOfC)]),
     "text_cancel": (None, [_P]),
     "text_destroy": (None, [_P]),
-    "output": (_I, [_P, _N, ctypes.POINTER(TensorOfC)]),
-    "step_with": (_I, [_P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(RowOfC), _N]),
-    "step_into": (_I, [_P, ctypes.POINTER(RowOfC), _N, _P]),
+    "step_into_with": (_I, [_P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(RowOfC), _N, _P]),
 }
 
 _loaded: Optional[ctypes.CDLL] = None

@@ -108,12 +108,6 @@ class Result:
         return _arrays(library().shardrt_result_output, self.handle, outputs, kept, owner=self)
 
 
-def outputs_of_session(session: int, outputs: Sequence[ValueInfo]) -> dict[str, Array]:
-    """Those of its last step, as copies: the next run has their memory."""
-    found = _arrays(library().shardrt_output, session, outputs, kept=True, owner=None)
-    return {name: array.copy() for name, array in found.items()}
-
-
 def _arrays(get: Any, handle: int, outputs: Sequence[ValueInfo], kept: bool, owner: Any) -> dict[str, Array]:
     """What `get` gives by number; memory belongs to the owner."""
     arrays: dict[str, Array] = {}

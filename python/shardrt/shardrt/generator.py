@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any, Optional, Union, cast, overload
 
 from . import _model_files
-from ._batch import Batch, Wanted, encoded, pages_of, texts_of
+from ._batch import Batch, Queue, Wanted, encoded, pages_of, texts_of
 from ._beams import Beams
 from ._groups import Group, Prompt, Samples, collect
 from ._held import Closing
+from ._replicas import side_by_side
 from ._steps import RequestSteps, RowSteps, Steps
 from ._text_inputs import TextInputs
 from .generation import Generation, Options, Piece
@@ -36,14 +37,14 @@ Extra = Optional[Sequence[Mapping[str, Any]]]
 class Generator(Closing):
     """Continues texts. Threads may share it.
 
-    Of a decoder that was compiled with --serve all texts are rows of one step. Of another one they run one after the other
-    for each token: with a state, or, without caches, computing all again.
+    Of a decoder that was compiled with --serve all texts are rows of one step; of several replicas (--dp) each has a part of
+    them. Of another one they run one after the other for each token: with a state, or, without caches, computing all again.
 
     artifact: the folder that shardc wrote, or an open Session, which stays open.
     tokenizer: tokenizer.json or its folder, or a Tokenizer; None: that beside the model, if there is one. Without one
         prompts are ids, and texts are empty.
-    batch: texts that are going at a time; further prompts wait for others to end.
-    positions: of keys and values at most; prompts for which there is no room wait, too. None: as many as a batch may need.
+    batch: texts that are going at a time on a replica; further prompts wait for others to end.
+    positions: of keys and values at most, of each replica; prompts for which there is no room wait, too. None: as many as a batch may need.
     step_tokens: of prompts in one step at most.
     Further arguments are those of Session.
 
@@ -82,7 +83,7 @@ class Generator(Closing):
         files = _model_files.read([*folders, *([beside] if beside else []), folder])
         self.eos_ids = files.eos_ids or tuple(self.tokenizer.eos_ids if self.tokenizer else ())
         self.context, self._start_id = files.context, files.start_id
-        self._lock, self._idle = threading.Lock(), cast(Optional[Pool], None)
+        self._lock, self._idle = threading.Lock(), cast(dict[int, Pool], {})  # by replica
         self.session = artifact if isinstance(artifact, Session) else Session(artifact, **session)
         self._handle = self.session
         try:
@@ -193,8 +194,8 @@ class Generator(Closing):
         if session is None:
             return
         with self._lock:
-            pool, self._idle = self._idle, None
-        if pool is not None:
+            pools, self._idle = self._idle, {}
+        for pool in pools.values():
             pool.close()
         if self._owns:
             session.close()
@@ -264,15 +265,22 @@ class Generator(Closing):
         page = self.session.page or 1
         wanted = [(prompt, texts_of(prompt), pages_of(prompt, page)) for prompt in prompts]
         needed = sorted((pages for *_, pages in wanted), reverse=True)
+        replicas = min(self.session.num_replicas, len(prompts))
+        each = min(self._most, -(-len(prompts) // replicas))
         # An encoder's prompt comes whole: what it saw goes with the first row.
-        steps = self._begin(needed[0], sum(needed[: self._most]), not any(encoded(prompt) for prompt in prompts))
-        try:
-            queue = [Wanted(functools.partial(make, prompt, steps), texts, pages) for prompt, texts, pages in wanted]
-            yield from Batch(steps, self._most, cancellation).run(queue)
-        finally:
-            self._end(steps)
+        in_parts = not any(encoded(prompt) for prompt in prompts)
+        queue = Queue([Wanted(functools.partial(make, prompt), texts, pages) for prompt, texts, pages in wanted], replicas)
 
-    def _begin(self, least: int, most: int, in_parts: bool) -> Steps:
+        def run(replica: int) -> Iterator[Piece]:
+            steps = self._begin(replica, needed[0], sum(needed[:each]), in_parts)
+            try:
+                yield from Batch(steps, self._most, cancellation).run(queue, replica)
+            finally:
+                self._end(steps, replica)
+
+        yield from side_by_side([functools.partial(run, replica) for replica in range(replicas)])
+
+    def _begin(self, replica: int, least: int, most: int, in_parts: bool) -> Steps:
         """With room for a prompt at least, better for all."""
         session = self.session
         page = session.page or 1
@@ -282,29 +290,29 @@ class Generator(Closing):
                              "give the generator more positions, or ask for fewer tokens, texts or beams")  # fmt: skip
         if session.page == 0:
             return RequestSteps(session, self._inputs, self._logits, positions=pages)
-        pool = self._take_pool(pages)
+        pool = self._take_pool(replica, pages)
         in_parts = in_parts and session.is_causal
         return RowSteps(pool, self._inputs, self._logits, most=self._step_tokens, in_parts=in_parts)
 
-    def _take_pool(self, pages: int) -> Pool:
+    def _take_pool(self, replica: int, pages: int) -> Pool:
         """The one that is there, if it is large enough."""
         if self._positions is None:
             pages = 1 << max(0, pages - 1).bit_length()  # few sizes, since the runtime plans for each
         with self._lock:
-            pool, self._idle = self._idle, None
+            pool = self._idle.pop(replica, None)
         if pool is not None and pool.pages >= pages:
             if pool.is_lost:
                 pool.renew()
             return pool
         if pool is not None:
             pool.close()
-        return self.session.pool(pages * self.session.page)
+        return self.session.pool(pages * self.session.page, replica)
 
-    def _end(self, steps: Steps) -> None:
+    def _end(self, steps: Steps, replica: int) -> None:
         """Keeps its pool for the next."""
         with self._lock:
-            if isinstance(steps, RowSteps) and self._handle is not None and self._idle is None:
-                self._idle = steps.pool
+            if isinstance(steps, RowSteps) and self._handle is not None and replica not in self._idle:
+                self._idle[replica] = steps.pool
                 return
         steps.close()
 

@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from ._held import Closing, Held
 from ._library import RowOfC, library
-from ._tensors import Array, Inputs, outputs_of_session
+from ._tensors import Array, Inputs
 from ._types import dtype_of
 from .errors import check
 from .session import Cancellation, Session, run_options
@@ -40,13 +40,16 @@ class Pool(Closing):
             logits = pool.step([Row(a, prompt_inputs), Row(b, token_inputs)])["logits"]     # [1, 2, words]
     """
 
-    def __init__(self, session: Session, positions: int) -> None:
+    def __init__(self, session: Session, positions: int, replica: Optional[int] = None) -> None:
         self._session, self._lock = session, threading.RLock()  # __del__ of a sequence may come where it is held
         self._handle: Optional[int] = None
         self._sequences: weakref.WeakSet[Sequence] = weakref.WeakSet()
         made = ctypes.c_void_p()
         with session._using() as handle:
-            check(library().shardrt_pool_create(handle, positions, ctypes.byref(made)))
+            if replica is None:
+                check(library().shardrt_pool_create(handle, positions, ctypes.byref(made)))
+            else:
+                check(library().shardrt_pool_create_on(handle, positions, replica, ctypes.byref(made)))
         self._handle = made.value
         session._parts.add(self)
 
@@ -97,8 +100,7 @@ class Pool(Closing):
         """Runs rows of different sequences, which then have their positions. Outputs have what is wanted, row after row,
         [1, positions, ...]; those of caches are not there. After an error the sequences are as before.
 
-        deadline: seconds after which the step ends with DeadlineExceeded. With it, or with a cancellation, outputs are
-            copied once.
+        deadline: seconds after which the step ends with DeadlineExceeded.
         """
         session = self._session
         for info in session.outputs:
@@ -111,13 +113,9 @@ class Pool(Closing):
                     raise ValueError(f"wanted is {row.wanted!r}, expected one of {', '.join(WANTED)}")
                 of_c.sequence, of_c.inputs, of_c.num_inputs = row.sequence._handle_in(self), given.tensors, len(given.tensors)
                 of_c.wanted = WANTED.index(row.wanted)
-            if deadline is not None or cancellation is not None:
-                options = run_options(deadline, cancellation)
-                with session._outputs_lock:
-                    check(library().shardrt_step_with(handle, ctypes.byref(options), all_rows, len(rows)))
-                    return outputs_of_session(opened, session.outputs)
+            options = run_options(deadline, cancellation)
             result = session._results.take(opened)
-            check(library().shardrt_step_into(handle, all_rows, len(rows), result.handle))
+            check(library().shardrt_step_into_with(handle, ctypes.byref(options), all_rows, len(rows), result.handle))
             return result.arrays(session.outputs, kept=True)
 
     async def step_async(self, rows: Rows[Row], *, deadline: Optional[float] = None) -> dict[str, Array]:

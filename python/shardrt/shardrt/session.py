@@ -150,7 +150,6 @@ class Session(Closing):
         self._lock = threading.Condition()
         self._running = 0
         self._results = Results()
-        self._outputs_lock = threading.Lock()  # of what a step with options leaves in the session
         self._parts: weakref.WeakSet[Any] = weakref.WeakSet()
         self.artifact = os.fspath(artifact)
         options = OptionsOfC(
@@ -261,11 +260,12 @@ class Session(Closing):
             check(library().shardrt_state_create(handle, capacity, ctypes.byref(made)))
             return State(self, made)
 
-    def pool(self, positions: int) -> Pool:
-        """Room for sequences of a model that was compiled with --serve, of so many positions in all."""
+    def pool(self, positions: int, replica: Optional[int] = None) -> Pool:
+        """Room for sequences of a model that was compiled with --serve, of so many positions in all: on that replica, or on each
+        in turn. Steps of pools on different replicas run side by side."""
         from .sequences import Pool
 
-        return Pool(self, positions)
+        return Pool(self, positions, replica)
 
     @property
     def is_lost(self) -> bool:

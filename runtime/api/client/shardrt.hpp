@@ -357,9 +357,14 @@ struct Row {
 /// Keys and values of sequences (--serve); goes before its session does.
 class Pool {
 public:
-  static Status create(Session &session, std::int64_t positions, Pool &pool) {
+  /// On that replica; below 0: each in turn.
+  static Status create(Session &session, std::int64_t positions, Pool &pool,
+                       std::int32_t replica = -1) {
     shardrt_pool *made = nullptr;
-    Status status = shardrt_pool_create(session.it.get(), positions, &made);
+    Status status =
+        replica < 0 ? shardrt_pool_create(session.it.get(), positions, &made)
+                    : shardrt_pool_create_on(session.it.get(), positions,
+                                             replica, &made);
     pool.it.reset(made);
     pool.session = session.it.get();
     return status;
@@ -384,7 +389,17 @@ public:
     return shardrt_step_into(it.get(), all.rows.data(), all.rows.size(),
                              result.it.get());
   }
-  /// The same with a deadline, and somebody who may cancel it. Outputs are in
+  /// The same with a deadline, and somebody who may cancel it.
+  Status step(const std::vector<Row> &rows, Result &result,
+              const RunOptions &options) {
+    if (Status status = result.prepare(session); !status.isOk())
+      return status;
+    const RowsOfC all(rows);
+    const shardrt_run_options given = options.ofC();
+    return shardrt_step_into_with(it.get(), &given, all.rows.data(),
+                                  all.rows.size(), result.it.get());
+  }
+  /// Likewise. Outputs are in
   /// the session, until its next step: those that the pool keeps are not there.
   Status step(const std::vector<Row> &rows, const RunOptions &options) {
     const RowsOfC all(rows);

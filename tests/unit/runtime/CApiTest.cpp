@@ -324,6 +324,26 @@ TEST_F(CSequences, endWhereTheyAreCancelled) {
   options.deadline_ms = 60000;
   EXPECT_EQ(shardrt_step_with(pool, &options, &row, 1), SHARDRT_OK);
   EXPECT_EQ(found(), (std::vector<float>{3}));
+  shardrt_result *result = nullptr;
+  ASSERT_EQ(shardrt_result_create(session, &result), SHARDRT_OK);
+  const RowValues next(3, {6});
+  const shardrt_row later = {a, next.tensors, 2, SHARDRT_LAST};
+  options.cancellation = cancellation;
+  EXPECT_EQ(shardrt_step_into_with(pool, &options, &later, 1, result),
+            SHARDRT_CANCELLED);
+  options.cancellation = nullptr;
+  EXPECT_EQ(shardrt_step_into_with(pool, &options, &later, 1, result),
+            SHARDRT_OK)
+      << shardrt_last_error();
+  shardrt_result_destroy(result);
+  EXPECT_EQ(shardrt_sequence_length(a), 4);
+  shardrt_pool *other = nullptr;
+  EXPECT_EQ(shardrt_pool_create_on(session, 8, 1, &other),
+            SHARDRT_INVALID_ARGUMENT);
+  EXPECT_EQ(shardrt_pool_create_on(session, 8, -1, &other),
+            SHARDRT_INVALID_ARGUMENT);
+  ASSERT_EQ(shardrt_pool_create_on(session, 8, 0, &other), SHARDRT_OK);
+  shardrt_pool_destroy(other);
   options.deadline_ms = -1;
   EXPECT_EQ(shardrt_step_with(pool, &options, &row, 1),
             SHARDRT_INVALID_ARGUMENT);
