@@ -1,10 +1,9 @@
-"""`shardrt serve` of models that generate no text, the tensors that they are asked with, and decoders that it refuses."""
+"""`shardrt serve` of models that generate no text, the tensors that they are asked with, and decoders with an encoder."""
 
 import base64
-import subprocess
-import sys
 import unittest
 
+import httpx
 import numpy as np
 import onnx
 import onnxruntime
@@ -13,13 +12,13 @@ from onnx import TensorProto, helper
 
 from tests.e2e import test_encoder_rows
 from tests.graphs import GraphBuilder
-from tests.python import support
+from tests.python import support  # noqa: F401  before what follows
 from tests.python.http_server import Asked, serve
 from tests.support import model_file
 
 import shardrt  # isort: skip
-from shardrt.serve.kserve import _TYPES, TensorAsked, _array  # isort: skip
 from shardrt.serve.problems import Problem  # isort: skip
+from shardrt.serve.tensors import TYPES, TensorAsked, array_of  # isort: skip
 
 
 class Tensors(unittest.TestCase):
@@ -28,15 +27,15 @@ class Tensors(unittest.TestCase):
                                       ("BOOL", [2], [True, 0]),
                                       ("UINT64", [2], [1, 2**64 - 1]), ("INT64", [2, 1], [[-(2**63)], [3]]), ("FP16", [2], [1, 0.5]),
                                       ("FP32", [0], []), ("BF16", [2], [1, 0.5])):  # fmt: skip
-            array = _array(TensorAsked(name="x", datatype=datatype, shape=shape, data=data))
-            self.assertEqual((_TYPES[array.dtype.name], list(array.shape)), (datatype, shape))
+            array = array_of(TensorAsked(name="x", datatype=datatype, shape=shape, data=data))
+            self.assertEqual((TYPES[array.dtype.name], list(array.shape)), (datatype, shape))
             self.assertEqual(array.tolist(), np.reshape(np.array(data, object), shape).tolist())
         for datatype, data, why in (("UINT64", [-1], "range of uint64"), ("INT64", [2**63], "range of int64"),
                                     ("UINT8", [256], "range of uint8"), ("INT32", [1.0], "expected integers"),
                                     ("FP32", ["1"], "expected numbers"), ("INT8", ["1"], "expected numbers"),
                                     ("FP32", [[1], 2], "expected numbers|inhomogeneous"), ("FP64", [10**400], "too large")):  # fmt: skip
             with self.assertRaisesRegex(Problem, why):
-                _array(TensorAsked(name="x", datatype=datatype, shape=[len(data)], data=data))
+                array_of(TensorAsked(name="x", datatype=datatype, shape=[len(data)], data=data))
 
 
 class OtherModels(Asked):
@@ -109,16 +108,54 @@ class OtherModels(Asked):
 
 
 class Encoders(unittest.TestCase):
-    def test_a_decoder_that_takes_more_than_tokens_is_refused(self):
+    def tensors(self, given, encoded=False):
+        return [{"name": name, "datatype": TYPES[array.dtype.name], "shape": list(array.shape),
+                 "data": base64.b64encode(array.tobytes()).decode() if encoded else array.tolist()}
+                for name, array in given.items()]  # fmt: skip
+
+    def test_a_decoder_takes_what_its_encoder_gave(self):
+        """Against ONNX's own evaluator of the decoder that computes all."""
         case = test_encoder_rows.EncoderRows("compiled")
         case.setUp()
         self.addCleanup(case.doCleanups)
-        case.compiled("merged")
-        done = subprocess.run([sys.executable, "-m", "shardrt", "serve", case.artifact, "--port", "0"], cwd=support.PACKAGES[0],
-                              capture_output=True, text=True, timeout=60)  # fmt: skip
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertRegex(done.stderr, "takes encoder_.* of each text, which cannot be asked for over HTTP: use shardrt.Server")
-        self.assertEqual(len(done.stderr.splitlines()), 1)
+        case.compiled("merged", "--tp", 2)
+        (case.folder / "config.json").write_text('{"decoder_start_token_id": 2}')
+        server = serve(self, case.artifact, "--name", "decoder", "--positions", 200)
+        client = httpx.Client(base_url=server.url, timeout=60)
+        self.addCleanup(client.close)
+        given = [{"encoder_hidden_states": text.states, "encoder_attention_mask": text.shown.astype(np.int64)} for text in case.texts]
+        prompts = [case.texts[0].ids[0, :4].tolist(), case.texts[0].ids[0, :7].tolist(), []]
+        expected = [case.greedy(text, prompt or [2], 5) for text, prompt in zip(case.texts, prompts)]
+        self.assertNotEqual(expected[0], expected[1])
+        common = {"model": "decoder", "max_tokens": 5, "temperature": 0, "ignore_eos": True}
+
+        def ids_of(answer):
+            self.assertEqual(answer.status_code, 200, answer.text)
+            return [choice["token_ids"] for choice in answer.json()["choices"]]
+
+        for encoded in (False, True):
+            asked = {"prompt": prompts, "inputs": [self.tensors(each, encoded) for each in given]}
+            self.assertEqual(ids_of(client.post("/v1/completions", json={**common, **asked})), expected)
+            asked = {"prompt": prompts[1], "inputs": self.tensors(given[1], encoded), "n": 2}
+            self.assertEqual(ids_of(client.post("/v1/completions", json={**common, **asked})), [expected[1]] * 2)
+        ids = {"name": "input_ids", "datatype": "INT64", "shape": [1, 4], "data": prompts[0]}
+        answer = client.post("/v2/models/decoder/infer", json={"inputs": [ids, *self.tensors(given[0])]}).json()
+        self.assertEqual(int(np.argmax(answer["outputs"][0]["data"])), expected[0][0])
+        names = [each["name"] for each in client.get("/v2/models/decoder").json()["inputs"]]
+        self.assertEqual(sorted(names), ["encoder_attention_mask", "encoder_hidden_states", "input_ids"])
+        wrong = self.tensors(given[0] | {"encoder_hidden_states": case.texts[0].states.astype(np.float64)})
+        flat = self.tensors(given[0] | {"encoder_hidden_states": case.texts[0].states[0]})
+        for fields, why in (({}, "takes encoder_.* of each text: give it in inputs"),
+                            ({"inputs": self.tensors(given[0])[:1]}, "takes encoder_attention_mask of each text"),
+                            ({"inputs": self.tensors(given[0] | {"words": given[0]["encoder_hidden_states"]})}, "'words' is none"),
+                            ({"inputs": wrong}, "is float64, expected float32"),
+                            ({"inputs": flat}, "has other dims than the model takes"),
+                            ({"inputs": [self.tensors(given[0])] * 2}, "inputs are for 2 prompts, expected 1"),
+                            ({"inputs": [self.tensors(given[0])[0] | {"data": "###"}]}, "base64|characters|padding|Invalid")):  # fmt: skip
+            answer = client.post("/v1/completions", json={**common, "prompt": prompts[0], **fields})
+            self.assertEqual(answer.status_code, 400, answer.text)
+            self.assertRegex(answer.json()["error"]["message"], why)
+        self.assertEqual(client.get("/health/ready").status_code, 200)
 
 
 if __name__ == "__main__":

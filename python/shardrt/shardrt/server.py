@@ -24,6 +24,8 @@ import numpy as np
 from ._held import Closing
 from ._library import CHOOSE, COUNTS, ON_END, REOPEN, CountsOfC, ServerOptionsOfC, TextRequestOfC, library
 from ._tensors import Inputs
+from ._text_inputs import TextInputs
+from ._types import dtype_of
 from .errors import Busy, Error, InvalidArgument, Unavailable, check, error_of
 from .session import Session
 from .texts import Choose, Chooser, Text, Token
@@ -191,7 +193,7 @@ class Server(Closing):
 
     def check(self) -> Optional[str]:
         """As `lost`, after asking the session. A server that has nothing to do learns by it that a rank is gone, and has
-        the session opened again; of a model that takes more than tokens it raises InvalidArgument then: submit a text."""
+        the session opened again."""
         with self._lock:
             if self._handle is None or self._ended is not None or self._why is not None:
                 return self.lost
@@ -201,11 +203,14 @@ class Server(Closing):
         return "a rank no longer answers" if is_lost else None
 
     def _wake(self) -> None:
-        """A step finds out what is wrong, and has it opened again."""
+        """A step finds out what is wrong, and has it opened again: of a text that is none, with the least that an encoder could
+        have given."""
+        infos = self.session.inputs
+        others = TextInputs(infos).others
+        inputs = {info.name: np.ones([int(dim) if dim.isdigit() else 1 for dim in info.dims], dtype_of(info.dtype, info.name))
+                  for info in infos if info.name in others}  # fmt: skip
         try:
-            self.submit([0], max_tokens=1)
-        except InvalidArgument:  # of a model that takes more than tokens: nothing would find out
-            raise
+            self.submit([0], max_tokens=1, inputs=inputs)
         except Error:
             pass
 

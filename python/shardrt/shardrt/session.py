@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 from ._held import Closing, Held
 from ._library import OptionsOfC, RunOptionsOfC, SessionInfoOfC, SpentOfC, ValueInfoOfC, library
@@ -38,7 +38,8 @@ class ValueInfo:
         return f"{self.name}: {self.dtype} [{', '.join(self.dims)}]" + (" (cache)" if self.is_cache else "")
 
 
-class Spent(NamedTuple):
+@dataclass(frozen=True)
+class Spent:
     """Seconds that ranks of this process have spent, added up, and on what: kind "collective" over the axes that `name` has
     ("tp", "ep,tp"), "busy" of the stage `name` in steps, "receive" waiting there for other stages, "active" of a server's
     replicas. `adders` are the ranks, or replicas, that add to it now. On the host: ranks on other devices have none."""

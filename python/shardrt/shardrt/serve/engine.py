@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import _model_files
 from .._text_inputs import TextInputs
+from .._types import dtype_of
 from ..server import Reopen, Server
 from ..session import Session
 from ..tokenizer import Tokenizer
@@ -47,10 +48,13 @@ class Engine:
         files = _model_files.read([*folders, folder])
         self.eos_ids = frozenset(files.eos_ids or (self.tokenizer.eos_ids if self.tokenizer else ()))
         self._longest = self.tokenizer.longest if self.tokenizer else 1
+        self.others: tuple[str, ...] = ()
+        """What a text has beside its tokens: what an encoder gave."""
+        self.start_id = files.start_id
         self.server: Optional[Server] = None
         self.requests: Optional[Requests] = None
         if session.page:
-            _check_inputs(session, files.inputs)
+            self.others = TextInputs(session.inputs, files.inputs).others
             self.server = Server(session, logits=files.logits, keeps_texts=False, reopen=reopen, most_waiting=most_waiting, **server)
         else:
             self.requests = Requests(session, most_waiting, reopen)
@@ -77,6 +81,18 @@ class Engine:
         if least < 0 or (self._words is not None and largest >= self._words):
             known = f"0 to {self._words - 1}" if self._words is not None else "ids from 0"
             raise invalid(f"there is no token {least if least < 0 else largest}: expected {known}", param)
+
+    def check_inputs(self, inputs: Mapping[str, Any]) -> None:
+        """Whether they are what a text has beside its tokens."""
+        other = next((name for name in inputs if name not in self.others), None)
+        missing = next((name for name in self.others if name not in inputs), None)
+        if other is not None:
+            raise invalid(f"input '{other}' is none that a text has beside its tokens: {', '.join(self.others) or 'there is none'}", "inputs")
+        if missing is not None:
+            raise invalid(f"the model takes {missing} of each text: give it in inputs", "inputs")
+        for info in self.session.inputs:
+            if info.name in inputs and inputs[info.name].dtype != dtype_of(info.dtype, info.name):
+                raise invalid(f"input '{info.name}' is {inputs[info.name].dtype}, expected {info.dtype}", "inputs")
 
     def check_tokens(self, texts: int, longest: int, param: str) -> None:
         """Of a request to a model that generates no text: it computes all at once, and attention is of their square."""
@@ -135,14 +151,6 @@ class Engine:
             self.server.close()
         if self.requests is not None:
             self.requests.close()
-
-
-def _check_inputs(session: Session, names: Mapping[str, str]) -> None:
-    """Of HTTP a text has tokens alone."""
-    others = TextInputs(session.inputs, names).others
-    if others:
-        raise ValueError(f"{session.artifact} takes {', '.join(others)} of each text, which cannot be asked for over HTTP: "
-                         "use shardrt.Server (inputs=) or shardrt.Generator in a program of your own")  # fmt: skip
 
 
 def resident_bytes() -> int:

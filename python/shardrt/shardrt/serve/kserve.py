@@ -21,19 +21,8 @@ from .engine import Engine
 from .events import unless_gone
 from .metrics import Metrics
 from .problems import HALF, Problem, invalid
+from .tensors import TYPES, TensorAsked, array_of
 from .texts import Texts, Wanted
-
-_TYPES = {"bool": "BOOL", "float16": "FP16", "float32": "FP32", "float64": "FP64", "bfloat16": "BF16",
-          **{f"{sign}int{bits}": f"{sign.upper()}INT{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}}  # fmt: skip
-
-
-class TensorAsked(BaseModel):
-    name: str
-    shape: list[int]
-    datatype: str
-    data: list[Any]
-    parameters: dict[str, Any] = Field(default_factory=dict)
-
 
 class OutputAsked(BaseModel):
     name: str
@@ -77,7 +66,8 @@ class KServe:
         self._check(name, version)
         session = self._engine.session
         if self._engine.server is not None:
-            inputs = [{"name": "input_ids", "datatype": "INT64", "shape": [-1, -1]}]
+            others = [_described(info) for info in session.inputs if info.name in self._engine.others]
+            inputs = [{"name": "input_ids", "datatype": "INT64", "shape": [-1, -1]}, *others]
             outputs = [{"name": "logits", "datatype": "FP32", "shape": [-1, -1]}]
         else:
             inputs, outputs = ([_described(info) for info in infos] for infos in (session.inputs, session.outputs))
@@ -90,7 +80,7 @@ class KServe:
 
     async def infer(self, name: str, asked: InferAsked, request: Request, version: str = "1") -> Response:
         self._check(name, version)
-        inputs = {tensor.name: _array(tensor) for tensor in asked.inputs}
+        inputs = {tensor.name: array_of(tensor) for tensor in asked.inputs}
         if len(inputs) < len(asked.inputs):
             raise invalid("an input comes twice", "inputs")
         if self._engine.server is not None:
@@ -113,14 +103,20 @@ class KServe:
 
     async def _logits(self, inputs: dict[str, Any]) -> dict[str, Any]:
         ids = inputs.get("input_ids")
-        if ids is None or len(inputs) > 1 or ids.ndim != 2 or ids.dtype.kind not in "iu" or not ids.size:
-            raise invalid("a decoder of texts takes one input, input_ids, INT64 [n, positions]", "inputs")
+        if ids is None or ids.ndim != 2 or ids.dtype.kind not in "iu" or not ids.size:
+            raise invalid("a decoder of texts takes input_ids, INT64 [n, positions]", "inputs")
+        others = {name: value for name, value in inputs.items() if name != "input_ids"}
+        if any(value.ndim == 0 or len(value) != len(ids) for value in others.values()):
+            raise invalid(f"input_ids are of {len(ids)} texts, and so has to be each other input", "inputs")
         if ids.shape[1] + 1 > self._engine.room:
             raise invalid(f"a row has {ids.shape[1]} tokens, and one follows: the model has room for {self._engine.room}", "inputs")
         self._engine.check_ids(ids, "inputs")
         server, rows = self._engine.server, [_Row() for _ in ids]
         assert server is not None
-        wanted = [Wanted(each.tolist(), row, 1) for each, row in zip(ids, rows)]
+        given = [{name: value[i : i + 1] for name, value in others.items()} for i in range(len(ids))]
+        for each in given:
+            self._engine.check_inputs(each)
+        wanted = [Wanted(each.tolist(), row, 1, inputs=own) for each, row, own in zip(ids, rows, given)]
         with Texts(server, None, self._metrics, wanted) as texts:
             await texts.whole()
         return {"logits": np.stack([row.logits for row in rows])}
@@ -162,40 +158,7 @@ def _are_tokens(info: ValueInfo) -> bool:
 
 def _described(info: ValueInfo) -> dict[str, Any]:
     shape = [int(dim) if dim.isdigit() else -1 for dim in info.dims]
-    return {"name": info.name, "datatype": _TYPES.get(info.dtype, info.dtype), "shape": shape}
-
-
-def _array(tensor: TensorAsked) -> Any:
-    name = next((name for name, known in _TYPES.items() if known == tensor.datatype), None)
-    if name is None:
-        raise invalid(f"input '{tensor.name}' has datatype '{tensor.datatype}', expected one of {', '.join(_TYPES.values())}", "inputs")
-    dtype = dtype_of(name, tensor.name)
-    try:
-        values = np.array(tensor.data, dtype=object).reshape(-1).tolist()
-        return _numbers(values, dtype).reshape([_positive(size) for size in tensor.shape])
-    except (ValueError, TypeError, OverflowError) as error:
-        raise invalid(f"input '{tensor.name}', {tensor.datatype} {tensor.shape}: {error}", "inputs") from None
-
-
-def _numbers(values: list[Any], dtype: np.dtype[Any]) -> Any:
-    """Of the type that was asked for: NumPy would guess float64 for none, and for large ones."""
-    kinds = set(map(type, values))
-    if kinds - {bool, int, float}:
-        raise ValueError("expected numbers")
-    if dtype.kind not in "iu":
-        return np.array(values, np.float64).astype(dtype)
-    if float in kinds:
-        raise ValueError("expected integers")
-    limits = np.iinfo(dtype)
-    if values and (min(values) < limits.min or max(values) > limits.max):
-        raise ValueError(f"a number is out of the range of {dtype.name}")
-    return np.array(values, dtype)
-
-
-def _positive(size: int) -> int:
-    if size < 0:
-        raise ValueError("a size is negative")
-    return size
+    return {"name": info.name, "datatype": TYPES.get(info.dtype, info.dtype), "shape": shape}
 
 
 def _tensor(name: str, array: Any) -> dict[str, Any]:
@@ -203,4 +166,4 @@ def _tensor(name: str, array: Any) -> dict[str, Any]:
     flat = values.reshape(-1)
     if values.dtype.kind == "f" and not np.isfinite(flat).all():
         raise Problem(500, f"output '{name}' has values that are no finite numbers, which JSON has not", kind="server_error")
-    return {"name": name, "datatype": _TYPES.get(array.dtype.name, array.dtype.name), "shape": list(array.shape), "data": flat.tolist()}
+    return {"name": name, "datatype": TYPES.get(array.dtype.name, array.dtype.name), "shape": list(array.shape), "data": flat.tolist()}

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import secrets
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Optional
 
 import numpy as np
@@ -21,6 +21,7 @@ from .limits import Limits
 from .metrics import Metrics
 from .problems import Problem, invalid
 from .requests import ChatAsked, CompletionAsked, EmbeddingAsked, Prompts, TextAsked
+from .tensors import array_of
 from .texts import Piece, Texts, Wanted, Whole
 from .token_texts import TokenTexts
 
@@ -55,7 +56,8 @@ class OpenAI:
         prompts = await asyncio.to_thread(self._ids, asked.prompt)
         if asked.echo and asked.logprobs is not None:
             raise invalid("echo with logprobs is not supported", "echo")
-        wanted = self._wanted(asked, prompts, asked.max_tokens, asked.logprobs is not None, asked.logprobs or 0)
+        inputs = await asyncio.to_thread(self._inputs, asked, len(prompts))
+        wanted = self._wanted(asked, prompts, asked.max_tokens, asked.logprobs is not None, asked.logprobs or 0, inputs)
         echoes = [self._text(ids) if asked.echo else "" for ids in prompts for _ in range(asked.n)]
         answer = _Completion(self._engine, asked, prompts, echoes)
         return await self._answer(asked, wanted, answer, request)
@@ -67,6 +69,8 @@ class OpenAI:
             raise invalid("the server has no chat template: start it with --tokenizer, of a model for chats", "messages")
         if asked.top_logprobs and not asked.logprobs:
             raise invalid("top_logprobs needs logprobs: true", "top_logprobs")
+        if self._engine.others:
+            raise invalid(f"the model takes {', '.join(self._engine.others)} of each text: ask /v1/completions, with inputs", "messages")
         messages = [message.plain() for message in asked.messages]
         ids = await asyncio.to_thread(lambda: tokenizer.chat(messages, **asked.chat_template_kwargs))
         most = asked.max_completion_tokens or asked.max_tokens
@@ -112,17 +116,34 @@ class OpenAI:
         if len(prompts) > self._limits.texts:
             raise invalid(f"{len(prompts)} prompts, expected {self._limits.texts} at most", "prompt")
         found = [self._engine.ids(prompt) for prompt in prompts]
+        if self._engine.others and self._engine.start_id is not None:
+            found = [ids or [self._engine.start_id] for ids in found]
         if not all(found):
             raise invalid("a prompt has no tokens: a text begins with one at least", "prompt")
         for ids in found:
             self._engine.check_ids(ids, "prompt")
         return found
 
+    def _inputs(self, asked: CompletionAsked, prompts: int) -> list[dict[str, Any]]:
+        """Of each prompt, what it has beside tokens."""
+        given: list[Any] = list(asked.inputs)
+        each = given if given and isinstance(given[0], list) else [given] if given or prompts == 1 else [[]] * prompts
+        if len(each) != prompts:
+            raise invalid(f"inputs are for {len(each)} prompts, expected {prompts}", "inputs")
+        found = []
+        for tensors in each:
+            found.append({tensor.name: array_of(tensor) for tensor in tensors})
+            self._engine.check_inputs(found[-1])
+        return found
+
     def _text(self, ids: Sequence[int]) -> str:
         tokenizer = self._engine.tokenizer
         return tokenizer.decode(ids) if tokenizer else ""
 
-    def _wanted(self, asked: TextAsked, prompts: Sequence[list[int]], most: Optional[int], logprobs: bool, top: int) -> list[Wanted]:
+    def _wanted(
+        self, asked: TextAsked, prompts: Sequence[list[int]], most: Optional[int], logprobs: bool, top: int,
+        inputs: Optional[Sequence[Mapping[str, Any]]] = None
+    ) -> list[Wanted]:  # fmt: skip
         limits, engine, stops = self._limits, self._engine, asked.stops()
         for name, value, limit in (("n", asked.n * len(prompts), limits.texts), ("stop", len(stops), limits.stops),
                                    ("logprobs", top, limits.logprobs)):  # fmt: skip
@@ -139,8 +160,8 @@ class OpenAI:
         ends = frozenset(asked.stop_token_ids) | (frozenset() if asked.ignore_eos else engine.eos_ids)
         seed = asked.seed if asked.seed is not None else secrets.randbits(63)
         return [Wanted(ids, Chooser(asked.sampling(seed, stream), len(ids), ends, logprobs, top), most or room - len(ids), stops,
-                       ids if isinstance(asked, CompletionAsked) else ())
-                for ids in prompts for stream in range(asked.n)]  # fmt: skip
+                       ids if isinstance(asked, CompletionAsked) else (), own)
+                for ids, own in zip(prompts, inputs or [{}] * len(prompts)) for stream in range(asked.n)]  # fmt: skip
 
     async def _answer(self, asked: TextAsked, wanted: Sequence[Wanted], answer: _Answer, request: Request) -> Response:
         server = self._engine.server

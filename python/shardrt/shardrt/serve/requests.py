@@ -8,6 +8,7 @@ from typing import Any, Optional, Union
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ..sampling import Sampling
+from .tensors import TensorAsked
 
 IGNORED = {"user", "metadata", "store", "service_tier", "parallel_tool_calls", "safety_identifier", "prompt_cache_key",
            "prompt_cache_retention", "verbosity"}  # fmt: skip
@@ -94,6 +95,8 @@ def _prompts(given: Any) -> Any:
 
 class CompletionAsked(TextAsked):
     prompt: Prompts
+    inputs: Union[list[TensorAsked], list[list[TensorAsked]]] = Field(default_factory=list)
+    """What an encoder gave for the prompt, or for each of several."""
     max_tokens: int = Field(default=16, ge=1)
     logprobs: Optional[int] = Field(default=None, ge=0)
     echo: bool = False

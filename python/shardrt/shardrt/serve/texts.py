@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import Any, Optional
 
 from ..errors import Error
 from ..server import Server, Stream
@@ -27,6 +27,8 @@ class Wanted:
     stops: Sequence[str] = ()
     after: Sequence[int] = ()
     """Ids that its text goes on from."""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    """What an encoder gave."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Texts:
                           "server with a larger --most-waiting")  # fmt: skip
         try:
             for each in wanted:
-                stream = Stream(server, each.ids, max_tokens=each.max_tokens, choose=each.chooser)
+                stream = Stream(server, each.ids, max_tokens=each.max_tokens, choose=each.chooser, inputs=each.inputs)
                 self._streams.append(stream)
         except (Error, ValueError):
             self.cancel()

@@ -1,0 +1,61 @@
+"""Tensors in requests, as KServe's protocol writes them in JSON."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any, Union
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from .._types import dtype_of
+from .problems import invalid
+
+TYPES = {"bool": "BOOL", "float16": "FP16", "float32": "FP32", "float64": "FP64", "bfloat16": "BF16",
+          **{f"{sign}int{bits}": f"{sign.upper()}INT{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}}  # fmt: skip
+
+
+class TensorAsked(BaseModel):
+    name: str
+    shape: list[int]
+    datatype: str
+    data: Union[list[Any], str]
+    """Numbers, or base64 of them as they lie in memory, little-endian."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+def array_of(tensor: TensorAsked) -> Any:
+    name = next((name for name, known in TYPES.items() if known == tensor.datatype), None)
+    if name is None:
+        raise invalid(f"input '{tensor.name}' has datatype '{tensor.datatype}', expected one of {', '.join(TYPES.values())}", "inputs")
+    dtype = dtype_of(name, tensor.name)
+    try:
+        if isinstance(tensor.data, str):
+            bits = base64.b64decode(tensor.data, validate=True)
+            return np.frombuffer(bits, dtype).reshape([_positive(size) for size in tensor.shape])
+        values = np.array(tensor.data, dtype=object).reshape(-1).tolist()
+        return _numbers(values, dtype).reshape([_positive(size) for size in tensor.shape])
+    except (ValueError, TypeError, OverflowError, binascii.Error) as error:
+        raise invalid(f"input '{tensor.name}', {tensor.datatype} {tensor.shape}: {error}", "inputs") from None
+
+
+def _numbers(values: list[Any], dtype: np.dtype[Any]) -> Any:
+    """Of the type that was asked for: NumPy would guess float64 for none, and for large ones."""
+    kinds = set(map(type, values))
+    if kinds - {bool, int, float}:
+        raise ValueError("expected numbers")
+    if dtype.kind not in "iu":
+        return np.array(values, np.float64).astype(dtype)
+    if float in kinds:
+        raise ValueError("expected integers")
+    limits = np.iinfo(dtype)
+    if values and (min(values) < limits.min or max(values) > limits.max):
+        raise ValueError(f"a number is out of the range of {dtype.name}")
+    return np.array(values, dtype)
+
+
+def _positive(size: int) -> int:
+    if size < 0:
+        raise ValueError("a size is negative")
+    return size
