@@ -49,10 +49,10 @@ struct CompileOptions {
   bool recover = true;          ///< make one op of what exporters spell out
   bool doubles = false; ///< compute in f64 whatever the model computes in
   bool generatesKernels = true; ///< else the backend's own kernels alone
-  int64_t page = 0;     ///< positions, of a step of rows; 0 for requests
-  std::string compute;  ///< see PipelineOptions
-  std::string kvType;   ///< see PipelineOptions
-  bool bitwise = false; ///< see PipelineOptions
+  int64_t page = 0;        ///< positions, of a step of rows; 0 for requests
+  std::string compute;     ///< see PipelineOptions
+  std::string kvType;      ///< see PipelineOptions
+  bool bitwise = false;    ///< see PipelineOptions
   std::string weightsType; ///< see PipelineOptions
   int64_t weightsGroup = 32;
   bool sequenceParallel = false;

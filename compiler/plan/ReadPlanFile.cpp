@@ -33,7 +33,7 @@ static constexpr plan::EntryKey kPlanKeys[] = {{"format", Kind::Text, true},
                                                {"overlap", Kind::Text},
                                                {"page", Kind::Number},
                                                {"kv_type", Kind::Text},
-                                               {"bitwise", Kind::Truth}};
+                                               {"bitwise", Kind::Truth},
                                                {"weights_type", Kind::Text},
                                                {"weights_group", Kind::Number}};
 static constexpr plan::EntryKey kAxisKeys[] = {{"name", Kind::Text, true},
@@ -121,8 +121,12 @@ static std::string weightsText(const std::string &type, int64_t group) {
          (type[0] == 'i' ? ":" + std::to_string(group) : "");
 }
 
+static std::string bitwiseText(bool isBitwise) {
+  return isBitwise ? "--bitwise" : "no --bitwise";
+}
+
 /// "" or how what the plan is of is imported in another way than flags ask for:
-/// its nodes and weights are others.
+/// its nodes, weights and rules are others.
 static std::string checkImport(const Json &plan,
                                const CompileOptions &options) {
   const std::string ways[][2] = {
@@ -131,23 +135,14 @@ static std::string checkImport(const Json &plan,
        rowsText(options.page, options.kvType)},
       {weightsText(plan.value("weights_type", std::string()),
                    plan.value("weights_group", int64_t(0))),
-       weightsText(options.weightsType, options.weightsGroup)}};
+       weightsText(options.weightsType, options.weightsGroup)},
+      {bitwiseText(plan.value("bitwise", false)),
+       bitwiseText(options.bitwise)}};
   for (const auto &[of, asked] : ways)
     if (of != asked)
       return "was made with " + of + ", and this is with " + asked +
              "; give the same, or leave --load-plan out";
   return "";
-}
-
-/// "" or how what the plan is of shares out sums in another way.
-static std::string checkBitwise(const Json &plan,
-                                const CompileOptions &options) {
-  const bool isOf = plan.value("bitwise", false);
-  return isOf == options.bitwise
-             ? ""
-             : std::string("was made ") + (isOf ? "with" : "without") +
-                   " --bitwise, and this is " + (isOf ? "without" : "with") +
-                   "; give the same, or leave --load-plan out";
 }
 
 /// What choices behind the plan are made for.
@@ -192,8 +187,6 @@ std::string readPlan(const Json &plan, CompileOptions &options) {
   if (std::string wrong = plan::checkEntry(plan, kPlanKeys); !wrong.empty())
     return wrong;
   if (std::string problem = checkImport(plan, options); !problem.empty())
-    return problem;
-  if (std::string problem = checkBitwise(plan, options); !problem.empty())
     return problem;
   if (std::string problem = readMesh(plan["mesh"], options.mesh);
       !problem.empty())

@@ -179,7 +179,7 @@ class Bitwise(EndToEnd):
         self.run_ok("shardc", model_file(name), "--tp", 2, "--save-plan", plan)
         done = program("shardc", model_file(name), "--bitwise", "--load-plan", plan, "-o", self.folder / "refused")
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("was made without --bitwise", done.stderr)
+        self.assertIn("was made with no --bitwise", done.stderr)
         pin = ["--pin", "val_242=[{tp}, {}]"]  # rows of a down matrix
         pinned = program("shardc", model_file(name), "--bitwise", "--tp", 2, *pin, "-o", self.folder / "refused")
         self.assertEqual(pinned.returncode, 2, pinned.stderr)
