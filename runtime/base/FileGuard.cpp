@@ -114,6 +114,16 @@ FileGuard::~FileGuard() {
   range->isFree = true;
 }
 
+bool FileGuard::watches(const std::byte *begin, size_t bytes) {
+  const auto at = reinterpret_cast<uintptr_t>(begin);
+  for (Range *each = first.load(std::memory_order_acquire); each;
+       each = each->next)
+    if (at >= each->begin.load(std::memory_order_acquire) &&
+        at + bytes <= each->end.load(std::memory_order_acquire))
+      return true;
+  return false;
+}
+
 bool FileGuard::isTorn() const {
   return range && range->isTorn.load(std::memory_order_acquire);
 }

@@ -41,6 +41,8 @@ public:
   void watch(const std::byte *begin, size_t bytes);
   /// Whether some of its pages are gone.
   bool isTorn() const;
+  /// Whether all of these bytes are watched, as part of one mapping.
+  static bool watches(const std::byte *begin, size_t bytes);
 
 private:
   Range *range = nullptr;

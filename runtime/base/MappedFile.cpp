@@ -95,6 +95,16 @@ Status readMapped(const std::byte *bytes, size_t count) {
              : Status::ok();
 }
 
+void releaseMapped(const std::byte *bytes, size_t count) {
+  if (count == 0 || !FileGuard::watches(bytes, count))
+    return;
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t at = reinterpret_cast<uintptr_t>(bytes);
+  const uintptr_t first = at / page * page;
+  (void)madvise(reinterpret_cast<void *>(first), at + count - first,
+                MADV_DONTNEED);
+}
+
 Status readSmallFile(const std::string &path, uint64_t limit,
                      std::string &text) {
   int fd = -1;

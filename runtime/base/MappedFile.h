@@ -72,6 +72,11 @@ private:
 /// Unlike touching them it says so where they cannot be read.
 Status readMapped(const std::byte *bytes, size_t count);
 
+/// Takes the pages of these bytes out of the process, which reads them again
+/// when it touches them; they stay in the system's cache. Nothing where the bytes
+/// are not a mapped file's.
+void releaseMapped(const std::byte *bytes, size_t count);
+
 /// Opens the regular file at `path` to be read, without waiting for whoever
 /// would write into a pipe of that name. `descriptor` is the caller's.
 Status openRegularFile(const std::string &path, int &descriptor,

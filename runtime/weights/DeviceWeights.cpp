@@ -119,7 +119,9 @@ private:
   std::unique_ptr<DeviceEvent> sent[2];
 };
 
-/// Into the host's memory, which is where they are read.
+/// Into the host's memory, which is where they are read. What stays where the file
+/// is mapped is brought into the system's cache, and into the process when it is
+/// read: most is packed once, and would be in memory twice until then.
 Status fillHost(const ComingSlices &slices, bool readsFiles,
                 WeightWatch &watch) {
   for (size_t i = 0; i < slices.list.size(); ++i) {
@@ -130,6 +132,9 @@ Status fillHost(const ComingSlices &slices, bool readsFiles,
       SHARDC_RETURN_IF_ERROR(
           copyOnThreads(*coming.slice, 0, coming.slice->bytes,
                         stays ? nullptr : slices.to + coming.offset));
+    if (readsFiles && stays)
+      releaseMapped(coming.slice->data,
+                    static_cast<size_t>(coming.slice->bytes));
     if (i + 1 < slices.list.size())
       watch.arrived(slices.list[i + 1].step);
   }

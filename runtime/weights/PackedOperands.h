@@ -4,8 +4,8 @@
 // it, and shares it with the ranks and replicas of its process that read the
 // same memory (a weight that is not split, and lies mapped). It has its place
 // when the first plan needs it, and is made when a run gets there: its weight
-// may still be on its way before. The pages of the file that it was made of are
-// then free for the system to take back.
+// may still be on its way before. The pages of the file that it was made of
+// then leave the process.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_WEIGHTS_PACKEDOPERANDS_H

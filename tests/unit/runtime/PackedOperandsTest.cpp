@@ -1,6 +1,13 @@
 #include "runtime/weights/PackedOperands.h"
 
+#include "runtime/base/MappedFile.h"
+
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace shardc::runtime {
 namespace {
@@ -91,6 +98,54 @@ TEST_F(PackedOperandsTest, RanksShareWhatLiesInTheSamePlace) {
   memory[0] = 9; // nobody holds the old ones
   PackedOperands later;
   EXPECT_EQ(*reinterpret_cast<const float *>(packed(later, matrix())), 9);
+}
+
+/// Of this page; -1 where the system does not tell.
+int isInProcess(const std::byte *address) {
+  const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  uint64_t entry = 0;
+  const auto page = reinterpret_cast<uintptr_t>(address) /
+                    static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const bool isRead =
+      fd >= 0 && pread(fd, &entry, 8, static_cast<off_t>(page * 8)) == 8;
+  if (fd >= 0)
+    close(fd);
+  return isRead ? int(entry >> 63) : -1;
+}
+
+/// A file's weight is in memory once, as it was packed; others are left alone.
+TEST_F(PackedOperandsTest, PagesOfAFileLeaveTheProcess) {
+  const std::string path =
+      testing::TempDir() + "packed-" + std::to_string(getpid());
+  constexpr int64_t kRows = 100000;
+  std::vector<float> numbers(2 * kRows);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = float(i);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(numbers.data()),
+             std::streamsize(numbers.size() * 4));
+  MappedFile file;
+  ASSERT_TRUE(MappedFile::open(path, file).isOk());
+  std::remove(path.c_str());
+  ASSERT_TRUE(readMapped(file.data(), file.size()).isOk());
+  const std::byte *middle = file.data() + file.size() / 2;
+  const int before = isInProcess(middle);
+  PackedOperands operands;
+  TensorView view = matrix();
+  view.dims[0] = kRows;
+  for (const std::byte *data :
+       {file.data(), reinterpret_cast<const std::byte *>(numbers.data())}) {
+    view.data = const_cast<std::byte *>(data);
+    const auto *column =
+        reinterpret_cast<const float *>(packed(operands, view));
+    ASSERT_TRUE(column);
+    for (int64_t i = 0; i < kRows; ++i)
+      ASSERT_EQ(column[i], float(2 * i));
+  }
+  if (before == 1) {
+    EXPECT_EQ(isInProcess(middle), 0);
+  }
+  EXPECT_EQ(std::memcmp(file.data(), numbers.data(), file.size()), 0);
 }
 
 } // namespace
