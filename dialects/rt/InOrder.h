@@ -6,8 +6,9 @@
 
 namespace shardc::rt {
 
-/// A unit attribute of an rt.kernel: its sums have the order of one that does
-/// nothing else, so that a row has the same bits wherever kernels begin and end.
+/// A unit attribute of an rt.kernel: column c of a row is added to lane c modulo
+/// their number, whatever else the kernel does, so that a row has the same bits
+/// wherever kernels begin and end, and with zeros behind it.
 inline constexpr llvm::StringLiteral kInOrderAttr = "rt.in_order";
 
 } // namespace shardc::rt

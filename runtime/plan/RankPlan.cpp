@@ -106,9 +106,23 @@ static bool takeHostKernel(BoundInstruction &into) {
   return true;
 }
 
+/// Whether the compiler relies on the order in which the host's kernel adds up.
+static bool asksForOrder(const artifact::Instruction &instruction) {
+  if (instruction.attributes())
+    for (const artifact::Attribute *attribute : *instruction.attributes())
+      if (attribute->name()->string_view() == "in_order")
+        return true;
+  return false;
+}
+
 /// The device's own; values go to the host's where it has none.
 Status RankPlan::findKernel(const RankResources &resources,
                             BoundInstruction &into) {
+  if (!resources.device->isHost() && asksForOrder(*into.source))
+    return artifactError(
+        "the artifact was compiled with --bitwise, whose order "
+        "of sums only processors keep; run it on the host, or "
+        "compile without");
   if (artifact::isGeneratedKernel(into.name))
     into.kernel =
         resources.library ? resources.library->find(into.name) : nullptr;

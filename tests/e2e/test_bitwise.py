@@ -1,17 +1,20 @@
 """The same bits under any plan (--bitwise): outputs of ten plans by hash, values beside other engines', and mutants."""
 
 import hashlib
-import json
+import os
 import unittest
+from unittest import mock
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from tests.e2e.caches import VOCABULARY, decoder, write_steps
 from tests.e2e.test_parallel import experts_model
-from tests.support import EndToEnd, data_sets, model_file, program, read_outputs
+from tests.support import BUILD, EndToEnd, data_sets, model_file, program, read_outputs
 
+PLUGIN = BUILD / "lib/simulated/libshardrt_cuda.so"
 # Flags of shardc, and of shardrun.
 PLANS = (
     ("--tp 2", ""),
@@ -29,7 +32,7 @@ PLANS = (
 )
 
 
-def products_model(seed, hidden, heads, size, ffn, masks=False):
+def products_model(seed, hidden, heads, size, ffn):
     """A layer of what nothing is recovered of: products of activations, sums, a mean, an uneven number of everything."""
     random = np.random.default_rng(seed)
     inner = heads * size
@@ -109,13 +112,11 @@ class Bitwise(EndToEnd):
 
     def test_in_fewer_bits(self):
         name = "llama-dynamo-op18"
-        for compute in ("bf16",):
-            plans = [(f"{flags} --compute {compute}", run) for flags, run in PLANS]
-            one = self.outputs(model_file(name), data_sets(name)[0], f"--compute {compute}")
-            for flags, run in plans:
-                with self.subTest(plan=flags, run=run):
-                    found = self.outputs(model_file(name), data_sets(name)[0], flags, run)
-                    self.assertEqual(hash_of(found), hash_of(one))
+        one = self.outputs(model_file(name), data_sets(name)[0], "--compute bf16")
+        for flags, run in PLANS:
+            with self.subTest(plan=flags, run=run):
+                found = self.outputs(model_file(name), data_sets(name)[0], f"{flags} --compute bf16", run)
+                self.assertEqual(hash_of(found), hash_of(one))
 
     def test_sizes_that_divide_nothing(self):
         random = np.random.default_rng(3)
@@ -151,6 +152,39 @@ class Bitwise(EndToEnd):
             short = self.request(**dict(zip(names, (value[:1, :length] for value in values))))
             np.testing.assert_array_equal(self.outputs(model_file(name), short, "")[0][0], together[0, :length])
 
+    def test_positions_in_parts(self):
+        """Steps behind a cache get what the prompt as a whole gets, under any plan: prompts and steps are programs of their own."""
+        ids = np.random.default_rng(8).integers(0, VOCABULARY, (2, 300))
+        for key_heads in (4, 2, 1):
+            model, found = self.folder / "decoder.onnx", []
+            made = decoder(key_heads=key_heads)
+            (places,) = (weight for weight in made.graph.initializer if weight.name == "places")
+            more = np.tile(numpy_helper.to_array(places), (2, 1))  # attention goes through tiles of 256 keys
+            places.CopyFrom(numpy_helper.from_array(more, "places"))
+            onnx.save(made, model)
+            requests = [write_steps(self.folder / f"{key_heads}.{i}", made, ids, lengths)
+                        for i, lengths in enumerate([[300], [270, 1, 1, 3, 9, 1, 15], [1, 2, 255, 1, 41]])]
+            for plan in ("", "--tp 2", "--tp 4", "--cp 2", "--tp 2 --sp", "--pp 2 --tp 2"):
+                artifact, out = self.folder / "decoder.shard", self.folder / "steps"
+                self.run_ok("shardc", model, "--bitwise", *plan.split(), "-o", artifact)
+                for steps in requests:
+                    self.run_ok("shardrun", artifact, "--cache", 300, "--outputs", out, "--inputs", *steps)
+                    parts = [out / str(i) for i in range(len(steps))] if len(steps) > 1 else [out]
+                    found.append((plan, len(steps), np.concatenate([read_outputs(part)[0] for part in parts], axis=1)))
+            for plan, steps, logits in found:
+                with self.subTest(key_heads=key_heads, plan=plan, steps=steps):
+                    self.assertEqual(logits.shape, (2, 300, VOCABULARY))
+                    np.testing.assert_array_equal(logits, found[0][2])
+
+    @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
+    def test_other_devices_refuse_it(self):
+        artifact = self.folder / "model.shard"
+        self.run_ok("shardc", model_file("llama-dynamo-op18"), "--bitwise", "--kernels", "reference", "-o", artifact)
+        with mock.patch.dict(os.environ, {"SHARDC_BACKENDS": str(PLUGIN.parent)}):
+            done = program("shardrun", artifact, "--device", "cuda", "--inputs", data_sets("llama-dynamo-op18")[0])
+        self.assertEqual(done.returncode, 4, done.stdout)
+        self.assertIn("was compiled with --bitwise", done.stderr)
+
     def mutant(self, spared):
         """The imported model with all sums whole but one; 0: none is spared."""
         name = "llama-dynamo-op18"
@@ -171,7 +205,7 @@ class Bitwise(EndToEnd):
                 found.append(spared)
         # The embedding's sum has one summand, and some products stay columns all the same.
         self.assertNotIn(0, found)
-        print(found)
+        self.assertEqual(found, [2, 3, 4, 7])
 
     def test_a_plan_that_shares_out_a_sum_is_refused(self):
         name = "llama-dynamo-op18"

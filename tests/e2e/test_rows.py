@@ -173,6 +173,18 @@ class Rows(EndToEnd):
                 np.testing.assert_array_equal(one, np.concatenate(other, axis=1))
 
     @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
+    def test_bits_do_not_depend_on_the_plan(self):
+        for key_heads in (HEADS, 2):
+            self.use(key_heads)
+            found = []
+            for plan in ((), ("--tp", 2), ("--tp", 4), ("--pp", 2), ("--cp", 2)):
+                artifact = self.folder / "model.shard"
+                self.run_ok("shardc", self.file, "--bitwise", *plan, f"--serve={PAGE}", "-o", artifact)
+                found.append(self.run_rows(artifact)[0])
+            for logits in found[1:]:
+                for a, b in zip(logits, found[0], strict=True):
+                    np.testing.assert_array_equal(a, b)
+
     def test_rows_on_a_simulated_cuda(self):
         for plan in (["--tp", 1], ["--tp", 2], ["--pp", 2]):
             with self.subTest(plan=plan), mock.patch.dict(os.environ, SHARDC_BACKENDS=str(PLUGIN.parent)):

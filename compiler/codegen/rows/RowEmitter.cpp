@@ -105,10 +105,10 @@ private:
   void emitColumns(unsigned phase) {
     Sums sums;
     sums.reductions = phases.reductionsIn(phase);
-    // What is expensive keeps the processor busy without; but then the order of a
-    // sum depends on what else is fused with it.
-    if (!sums.reductions.empty() &&
-        (!body.fillsSlots(phase) || kernel->hasAttr(rt::kInOrderAttr)))
+    // What is expensive keeps the processor busy without. The order of a sum then
+    // depends on what else is fused with it, and on zeros behind its summands.
+    if (!sums.reductions.empty() && !body.fillsSlots(phase) &&
+        !kernel->hasAttr(rt::kInOrderAttr))
       sums.unroll = target.unroll;
     for (rt::ReduceOp reduce : sums.reductions)
       sums.vectors.append(sums.unroll * lanes.parts(), lanes.identity(reduce));

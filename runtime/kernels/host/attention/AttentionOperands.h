@@ -50,7 +50,7 @@ template <typename T> class PlainAttentionOperands {
 public:
   PlainAttentionOperands(const TensorView &, const TensorView &k,
                          const TensorView &v, int64_t, int64_t,
-                         bool /*areRowsSplit*/)
+                         bool /*areRowsSplit*/, bool /*isInOrder*/)
       : layoutK(attentionLayout(k, k.dims[2])),
         layoutV(attentionLayout(v, k.dims[2])) {}
 
@@ -109,10 +109,11 @@ template <typename T> class PackedAttentionOperands {
 public:
   /// Tiles have at most that many rows and keys. Where ranks have different
   /// numbers of rows, a row that several have must not depend on them: then
-  /// few rows are summed like many.
+  /// few rows are summed like many. So they are in a fixed order; values that are
+  /// read as they lie are added up like packed ones.
   PackedAttentionOperands(const TensorView &q, const TensorView &k,
                           const TensorView &v, int64_t rows, int64_t keyTile,
-                          bool areRowsSplit)
+                          bool areRowsSplit, bool isInOrder)
       : depth(k.dims[3]), columns(v.dims[3]), stepK(k.strides[2]),
         depthStepK(k.strides[3]), stepV(v.strides[2]),
         columnStepV(v.strides[3]), keyTile(roundUp(keyTile)) {
@@ -120,8 +121,9 @@ public:
       return view.strides[3] == 1 || depth <= 1;
     };
     const bool areFew = rows <= kFewRows && !areRowsSplit;
-    readsKeys = areFew && isDense(q) && isDense(k);
-    readsValues = areFew && columnStepV == 1 && columns % kPanelColumns == 0;
+    readsKeys = areFew && !isInOrder && isDense(q) && isDense(k);
+    readsValues = (areFew || (isInOrder && rows <= kFewRows)) &&
+                  columnStepV == 1 && columns % kPanelColumns == 0;
     const int64_t widest = std::max<int64_t>({depth, roundUp(columns), 1});
     capacity =
         std::min(roundUp(k.dims[2]),

@@ -126,8 +126,9 @@ public:
         keyTile(std::clamp<int64_t>(k.dims[2], 1, kKeyTile)),
         tileRows(std::min(kQueryTile, rowDim == 1 ? group : q.dims[2])),
         isInOrder(sumOrderOf(call) == SumOrder::Fixed),
-        operands(q, k, v, tileRows, keyTile,
-                 isInOrder || call.intOr("split_rows", 0) != 0),
+        scoreStep(keyTile + (isInOrder ? kPanelColumns : 0)),
+        operands(q, k, v, tileRows, keyTile, call.intOr("split_rows", 0) != 0,
+                 isInOrder),
         causalOffset(causalOffset), isPart(isPart) {
     scale = Acc(call.floatOr("scale", 1.0 / std::sqrt(double(q.dims[3]))));
     softcap = Acc(call.floatOr("softcap", 0.0));
@@ -165,7 +166,7 @@ public:
           own.setHead(rows);
           rows.queries = asMatrix(attentionLayout(q, rows.count, rowDim),
                                   q.as<T>() + own.offsetIn(q, rows),
-                                  own.scores + tileRows * keyTile);
+                                  own.scores + tileRows * scoreStep);
           rows.state = begin(rows.b, rows.h, rows.first, rows.count,
                              own.scores + scratchOfThread(0));
           SHARDC_RETURN_IF_ERROR(own.seeAll(rows));
@@ -210,7 +211,7 @@ private:
                       keys * (k.dims[1] + q.dims[1] * q.dims[2] / 8));
   }
   int64_t scratchOfThread(int64_t more) const {
-    return tileRows * keyTile + packedSize<T>(layoutQ) +
+    return tileRows * scoreStep + packedSize<T>(layoutQ) +
            operands.scratchElements() + more;
   }
 
@@ -246,7 +247,7 @@ private:
     operands.setHead(
         k.as<KeyNumber>() + rows.b * k.strides[0] + kv * k.strides[1],
         v.as<KeyNumber>() + rows.b * v.strides[0] + kv * v.strides[1],
-        scores + tileRows * keyTile + packedSize<T>(layoutQ));
+        scores + tileRows * scoreStep + packedSize<T>(layoutQ));
   }
 
   int64_t offsetIn(const TensorView &view, const Rows &rows) const {
@@ -288,14 +289,14 @@ private:
   /// Adds keys [seen.begin, seen.end) of the piece at hand.
   Status see(const Rows &rows, int64_t piece, Keys seen) {
     const int64_t count = seen.end - seen.begin, columns = v.dims[3];
-    const ScoreTile<Acc> tile = {scores, keyTile, rows.count, seen.begin,
+    const ScoreTile<Acc> tile = {scores, scoreStep, rows.count, seen.begin,
                                  count};
     SHARDC_RETURN_IF_ERROR(operands.score(rows.queries, scale, tile));
     for (int64_t i = 0; i < rows.count; ++i) {
       const Keys own = seenBy(rows, i, piece);
       const int64_t begin = std::clamp(own.begin, seen.begin, seen.end);
       const int64_t end = std::clamp(own.end, begin, seen.end);
-      Acc *row = scores + i * keyTile, *from = row + (begin - seen.begin);
+      Acc *row = scores + i * scoreStep, *from = row + (begin - seen.begin);
       std::fill(row, from, Acc(0));
       std::fill(from + (end - begin), row + count, Acc(0));
       const int64_t maskAt =
@@ -318,6 +319,9 @@ private:
     Acc maximum = operands.maximum(scores, count);
     if (state.stats[0] > maximum || state.stats[0] != state.stats[0])
       maximum = state.stats[0];
+    if (isInOrder) // keys that nothing is seen of, and none, are the same
+      while (count % kPanelColumns != 0)
+        scores[count++] = -kInfinity;
     if (maximum == -kInfinity) {
       std::fill(scores, scores + count, Acc(0));
       return;
@@ -365,7 +369,8 @@ private:
   AllKeys keys;
   const int rowDim;
   const int64_t keyTile, tileRows;
-  const bool isInOrder; ///< tiles of keys begin where they do for any rows
+  const bool isInOrder;    ///< tiles of keys begin where they do for any rows
+  const int64_t scoreStep; ///< from row to row of the scores
   AttentionOperands<KeyNumber> operands;
   Acc scale, softcap;
   bool isCausal;
