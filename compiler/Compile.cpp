@@ -373,6 +373,7 @@ private:
     made.bitwise = options.bitwise;
     made.weightsType = options.weightsType;
     made.weightsGroup = options.weightsGroup;
+    made.castsWeights = options.target != "host" || options.emit == "onnx";
     made.kvType = options.kvType;
     made.mesh = options.mesh;
     made.planDims = options.planDims;

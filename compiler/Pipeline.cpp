@@ -90,7 +90,9 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     }
     if (!options.weightsType.empty())
       passes.addPass(import::createQuantizeWeights(
-          {options.weightsType, options.weightsGroup}));
+          {options.weightsType, options.weightsGroup,
+           options.castsWeights || options.doubles ||
+               options.compute == "bf16"}));
     if (!options.compute.empty())
       passes.addPass(import::createRoundProducts({options.compute}));
     if (options.doubles)

@@ -29,6 +29,8 @@ struct PipelineOptions {
   bool bitwise = false; ///< no ranks share out a sum: the same bits in any plan
   std::string
       weightsType; ///< "int4", "int8", "fp8", "bf16"; empty: the model's
+  /// Of bf16: for kernels that multiply by f32 alone.
+  bool castsWeights = false;
   int64_t weightsGroup = 32; ///< features of a scale of int4 and int8
   std::string kvType; ///< of its pools: "int8", "f8"; empty for the model's own
   dist::Mesh mesh;    ///< that the keys of such a step have parts for

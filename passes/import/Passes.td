@@ -109,7 +109,8 @@ def QuantizeWeights : Pass<"shardc-quantize-weights", "::mlir::ModuleOp"> {
     experts, read it as `type`: int4 and int8 with a scale for each `group`
     features of each result, fp8 (e4m3) with one for each result, as
     DequantizeLinear of [n, k] that is then transposed, which is what MatMulNBits
-    becomes; bf16 as it is, cast. Gemm becomes MatMul and Add. What else reads a
+    becomes; bf16 as it lies, by a DequantizeLinear whose scale is 1, or with
+    `casts`, for kernels that do not take that, a Cast. Gemm becomes MatMul and Add. What else reads a
     weight, as the lookup of embeddings that are tied to the head, goes on
     reading the file's.
 
@@ -122,7 +123,8 @@ def QuantizeWeights : Pass<"shardc-quantize-weights", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"type", "type", "std::string", "\"int4\"", "int4, int8, fp8 or bf16">,
-    Option<"group", "group", "int64_t", "32", "Features of a scale">
+    Option<"group", "group", "int64_t", "32", "Features of a scale">,
+    Option<"casts", "casts", "bool", "false", "bf16 is cast when it is loaded">
   ];
   let statistics = [
     Statistic<"numQuantized", "quantized", "Products that read fewer bits">

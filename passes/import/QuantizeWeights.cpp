@@ -172,9 +172,9 @@ private:
 class FunctionQuantizer {
 public:
   FunctionQuantizer(func::FuncOp function, Type stored, Type storedLast,
-                    Matrices &matrices)
+                    bool casts, Matrices &matrices)
       : function(function), builder(function.getContext()), stored(stored),
-        storedLast(storedLast), matrices(matrices) {}
+        storedLast(storedLast), casts(casts), matrices(matrices) {}
 
   unsigned run() {
     unsigned count = 0;
@@ -242,19 +242,34 @@ private:
                m.dataOffset, m.dataBytes());
     auto result = RankedTensorType::get(dims, m.element);
     if (!m.isScaled()) {
-      Value numbers = CastOp::create(builder, loc, result, data, IntegerAttr());
+      Value numbers =
+          casts ? CastOp::create(builder, loc, result, data, IntegerAttr())
+                : dequantized(data, one(dims.size()), result, 0);
       return m.isTransposed ? turned(numbers) : numbers;
     }
     dims.back() = m.groups();
     Value scales =
         weight(source.weight, ".scales", RankedTensorType::get(dims, m.element),
                m.scaleOffset, m.scaleBytes());
+    return turned(dequantized(data, scales, result, m.group));
+  }
+
+  Value dequantized(Value data, Value scales, Type result, int64_t group) {
+    const int64_t last = cast<ShapedType>(result).getRank() - 1;
     OperationState state(loc, DequantizeLinearOp::getOperationName());
     state.addOperands({data, scales});
     state.addTypes(result);
-    state.addAttribute("axis", builder.getI64IntegerAttr(dims.size() - 1));
-    state.addAttribute("block_size", builder.getI64IntegerAttr(m.group));
-    return turned(builder.create(state)->getResult(0));
+    state.addAttribute("axis", builder.getI64IntegerAttr(last));
+    state.addAttribute("block_size", builder.getI64IntegerAttr(group));
+    return builder.create(state)->getResult(0);
+  }
+
+  /// The scale of what is rounded alone, so that its kernels keep it small.
+  Value one(int64_t rank) {
+    auto scalar = RankedTensorType::get(SmallVector<int64_t, 3>(rank, 1),
+                                        builder.getF32Type());
+    return ConstantOp::create(builder, loc, scalar,
+                              DenseElementsAttr::get(scalar, 1.0f));
   }
 
   static StringRef suffixOf(Type type) {
@@ -304,6 +319,7 @@ private:
   OpBuilder builder;
   Location loc = builder.getUnknownLoc();
   Type stored, storedLast;
+  bool casts;
   Matrices &matrices;
 };
 
@@ -342,7 +358,7 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
     for (auto function : module.getOps<func::FuncOp>()) {
       numQuantized +=
           FunctionQuantizer(function, stored, type == "int4" ? bytes : stored,
-                            matrices)
+                            casts, matrices)
               .run();
       for (Block &block : function.getBody())
         eraseDead(block);

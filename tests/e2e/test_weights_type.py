@@ -190,6 +190,20 @@ class WeightsType(EndToEnd):
         self.assertEqual(files["quantized.bin"]["root"], "artifact")
         self.assertEqual(files["quantized.bin"]["bytes"], (other / "quantized.bin").stat().st_size)
 
+    def test_memory_is_that_of_the_weights(self):
+        """No rank has the numbers of a whole weight beside what it has of the file; kernels may arrange codes, not numbers."""
+        name, sizes = "llama-dynamo-op18", {}
+        for kind in ("none", "bf16", "fp8", "int8", "int4"):
+            artifact = self.compile(model_file(name), 2, *(["--weights-type", kind] if kind != "none" else []))
+            stats = self.folder / "stats.json"
+            self.run_ok("shardrun", artifact, "--inputs", data_sets(name)[0], "--stats-json", stats)
+            rank = json.loads(stats.read_text())["ranks"][0]
+            sizes[kind] = rank["weight_bytes"] + rank["arranged_bytes"]
+            self.assertEqual(rank["loaded_bytes"], 0, kind)
+        self.assertLess(sizes["bf16"], 0.4 * sizes["none"])
+        for less, more in (("int4", "int8"), ("int8", "none"), ("fp8", "bf16")):
+            self.assertLess(sizes[less], sizes[more])
+
     def test_verify_tells_the_error_of_each_output(self):
         errors = {}
         for kind in ("bf16", "int8", "int4"):

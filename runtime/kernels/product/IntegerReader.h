@@ -99,10 +99,22 @@ private:
   Float8Decoder decode;
 };
 
+/// Sixteen bits, which are numbers as they are.
+class BFloatReader {
+public:
+  explicit BFloatReader(const TensorView &view) : data(view.as<BFloat>()) {}
+  float operator[](int64_t offset) const { return toFloat(data[offset]); }
+
+private:
+  const BFloat *data;
+};
+
 /// The same for all that has a reader.
 template <typename Body>
 Status dispatchQuantized(artifact::ElementType element, std::string_view kernel,
                          Body &&body) {
+  if (element == artifact::ElementType_BFloat16)
+    return body(Tag<BFloatReader>());
   return isScaledFloat8(element) ? body(Tag<Float8Reader>())
                                  : dispatchIntegers(element, kernel, body);
 }
