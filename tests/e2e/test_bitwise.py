@@ -129,6 +129,28 @@ class Bitwise(EndToEnd):
             for found, wanted in zip(one, expected, strict=True):
                 np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * np.abs(wanted).max())
 
+    def test_kernels_that_end_elsewhere(self):
+        """On one rank a norm is in one kernel with what is in front of it, on several a gather is in between."""
+        random = np.random.default_rng(9)
+        weight = lambda name, *dims: numpy_helper.from_array((random.normal(size=dims) / np.sqrt(dims[0])).astype(np.float32), name)
+        tensors = [weight("w", 48, 250), weight("b", 250), weight("scale", 250), weight("shift", 250), weight("out", 250, 9)]
+        nodes = [
+            helper.make_node("MatMul", ["x", "w"], ["xw"]),
+            helper.make_node("Add", ["xw", "b"], ["xb"]),
+            helper.make_node("Gelu", ["xb"], ["g"]),
+            helper.make_node("LayerNormalization", ["g", "scale", "shift"], ["n"], axis=-1),
+            helper.make_node("MatMul", ["n", "out"], ["y"]),
+        ]
+        value = lambda name, size: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", size])
+        graph = helper.make_graph(nodes, "norm", [value("x", 48)], [value("n", 250), value("y", 9)], tensors)
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+        model = self.folder / "norm.onnx"
+        onnx.save(made, model)
+        x = random.normal(size=(33, 48)).astype(np.float32)
+        one = self.check_plans(model, self.request(x=x), [("--tp 2", ""), ("--tp 4", ""), ("--cp 2", "")])
+        for found, wanted in zip(one, ReferenceEvaluator(made).run(None, {"x": x}), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+
     def test_experts(self):
         random = np.random.default_rng(4)
         model = self.folder / "experts.onnx"

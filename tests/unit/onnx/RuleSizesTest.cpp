@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/onnx/Onnx.h"
+#include "dialects/onnx/WholeSums.h"
 #include "passes/import/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -72,6 +72,30 @@ void checkRule(onnx::OnnxOp op) {
               << name;
 }
 
+/// Of a marked op nothing is left that ranks would add up, and all else is as it
+/// was.
+void checkWholeSums(onnx::OnnxOp op) {
+  const std::string name = op->getName().getStringRef().str();
+  const onnx::ShardingRule before = onnx::ruleOf(op);
+  const bool mayShare = onnx::mayShareSums(op);
+  op->setAttr(onnx::kWholeSumsAttr, UnitAttr::get(op->getContext()));
+  const onnx::ShardingRule rule = onnx::ruleOf(op);
+  ASSERT_EQ(rule.factors.size(), before.factors.size()) << name;
+  bool isOther = false;
+  for (auto [factor, old] : llvm::zip_equal(rule.factors, before.factors)) {
+    EXPECT_FALSE(factor.isInTurn) << name;
+    EXPECT_NE(factor.factorClass, onnx::FactorClass::Lookup) << name;
+    if (factor.factorClass == onnx::FactorClass::Reduce)
+      EXPECT_NE(factor.reduceKind, dist::ReduceKind::Sum) << name;
+    isOther |= factor.factorClass != old.factorClass ||
+               factor.isInTurn != old.isInTurn;
+    if (old.factorClass == onnx::FactorClass::PassThrough)
+      EXPECT_EQ(factor.factorClass, old.factorClass) << name;
+  }
+  if (mayShare)
+    EXPECT_TRUE(isOther) << name;
+}
+
 TEST(RuleSizes, FactorsMakeUpAllDims) {
   MLIRContext context;
   context
@@ -90,6 +114,7 @@ TEST(RuleSizes, FactorsMakeUpAllDims) {
     module->walk([&](onnx::OnnxOp op) {
       seen.insert(op->getName().getStringRef().str());
       checkRule(op);
+      checkWholeSums(op);
     });
   }
   ASSERT_FALSE(error) << error.message();

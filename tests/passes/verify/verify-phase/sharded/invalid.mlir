@@ -246,3 +246,19 @@ func.func @heads_as_shares_are(%x: !flat) -> !heads {
   %y = onnx.Reshape %x : (!flat) -> !heads
   return %y : !heads
 }
+
+// -----
+
+// Rows of a matrix whose sums are to stay whole.
+!x = tensor<?x8xf32, #dist.value<dims = [s, 8], sharding = [{}, {"tp"=2}]>>
+!w = tensor<8x4xf32, #dist.value<dims = [8, 4], sharding = [{"tp"=2}, {}]>>
+!y = tensor<?x4xf32, #dist.value<dims = [s, 4], sharding = [{}, {}], partial = {"tp"=2: sum}>>
+!sum = tensor<?x4xf32, #dist.value<dims = [s, 4], sharding = [{}, {}]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @shares_out_a_sum(%x: !x) -> !sum {
+  %w = onnx.Weight {file = "m", offset = 0, length = 128, name = "w"} : () -> !w
+  // expected-error@+1 {{does not satisfy its sharding rule}}
+  %y = onnx.MatMul %x, %w {onnx.whole_sums} : (!x, !w) -> !y
+  %sum = dist.reshard %y : !y to !sum
+  return %sum : !sum
+}
