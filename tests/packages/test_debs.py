@@ -28,7 +28,9 @@ def run(*command, **options):
 
 
 def field(package, name):
-    return run("dpkg-query", "-W", "-f", f"${{{name}}}\n", package).splitlines()[0]
+    status, value = run("dpkg-query", "-W", "-f", f"${{Status}}\n${{{name}}}\n", package).splitlines()[:2]
+    assert status.endswith(" installed"), f"{package}: {status}"
+    return value
 
 
 def names(dependencies):
@@ -56,7 +58,8 @@ def closure(wanted):
 
 def copy_package(name, root):
     """Its files, as they are installed here."""
-    listed = [path for path in run("dpkg-query", "-L", name).splitlines() if not path.startswith("/usr/share")]
+    listed = [path for path in run("dpkg-query", "-L", name).splitlines()
+              if not path.startswith("/usr/share") or path.startswith("/usr/share/python")]  # fmt: skip
     files = "\n".join(path for path in listed if os.path.islink(path) or os.path.isfile(path))
     subprocess.run(["sh", "-c", "tar -cf - -T - --no-recursion | tar -xf - -C \"$0\"", root], input=files, text=True, check=True,
                    stderr=subprocess.DEVNULL)  # fmt: skip
