@@ -100,6 +100,57 @@ TEST(RoundedFields, BitsOfARowDoNotDependOnTheOthers) {
   }
 }
 
+/// What this processor has, by itself: of one block, packed nowhere.
+TEST(RoundedFields, InTilesAndByPairs) {
+  if (!roundsFields())
+    GTEST_SKIP() << "the processor has no products of bfloat16";
+  const Product product({artifact::ElementType_UInt4, true, 21, 500, 70, 32});
+  const Case &c = product.c;
+  const Tensor a = fractions({c.m, c.k}, 1);
+  for (bool inTiles : {false, true}) {
+    if (inTiles && !hasTiles())
+      continue;
+    const Tensor out = Tensor::filled<float>({c.m, c.n}, 9);
+    const TensorView inputs[] = {
+        a.view, seen(c, product.w.data.tensor).view,
+        seen(c, product.scale).view, seen(c, product.w.zeros.tensor).view};
+    const Attributes attributes = rounding(c);
+    const std::vector<KernelAttribute> list = attributes.list();
+    KernelCall call;
+    call.attributes = list.data();
+    call.numAttributes = list.size();
+    call.inputs = inputs;
+    call.numInputs = 4;
+    call.outputs = &out.view;
+    call.numOutputs = 1;
+    DequantizedOperands operands;
+    EXPECT_OK(operands.read(call, "MatMulDequantized"));
+    FieldMatrix matrix;
+    ASSERT_TRUE(matrix.read(call, operands));
+    AlignedBuffer scratch;
+    ASSERT_TRUE(
+        scratch.allocate(roundedScratchBytes(matrix, c.m, c.k, c.n)));
+    PackedProduct rows;
+    rows.m = c.m;
+    rows.n = rows.leadingC = c.n;
+    rows.k = rows.rowStepA = c.k;
+    rows.a = a.view.as<float>();
+    rows.c = out.view.as<float>();
+    multiplyRoundedFields(matrix, rows, scratch.data(), inTiles);
+    for (int64_t i = 0; i < c.m; ++i)
+      for (int64_t j = 0; j < c.n; ++j) {
+        double sum = 0, size = 0;
+        for (int64_t l = 0; l < c.k; ++l) {
+          const double term = rounded(a.at<float>({i, l})) *
+                              rounded(product.weightAt(l, j));
+          sum += term;
+          size += std::fabs(term);
+        }
+        ASSERT_NEAR(out.at<float>({i, j}), sum, 1e-6 * size);
+      }
+  }
+}
+
 /// Each number by itself, to the bit: zero points that are no integers, and
 /// scales that are none, tiny, or not finite, as well.
 TEST(RoundedFields, DecodesEveryField) {

@@ -43,9 +43,9 @@ int64_t groupsOf(int64_t columns) {
 class RoundedGroup {
 public:
   RoundedGroup(const FieldMatrix &matrix, const PackedProduct &whole,
-               const RoundedScratch &sizes, const BFloat16 *a,
+               const RoundedScratch &sizes, const BFloat16 *a, bool inTiles,
                std::byte *scratch)
-      : matrix(matrix), whole(whole), sizes(sizes), a(a),
+      : matrix(matrix), whole(whole), sizes(sizes), a(a), inTiles(inTiles),
         numbers(reinterpret_cast<BFloat16 *>(scratch)),
         scales(reinterpret_cast<float *>(numbers + kPanels * sizes.numberStep)),
         zeros(scales + kPanels * sizes.scaleStep),
@@ -86,13 +86,14 @@ private:
     product.sums = whole.c + first * kPanelColumns;
     product.leadingC = whole.leadingC;
     product.beta = row > 0 ? 1 : 0;
-    (hasTiles() ? multiplyTilesOf : multiplyPairsOf)(product, {0, count});
+    (inTiles ? multiplyTilesOf : multiplyPairsOf)(product, {0, count});
   }
 
   const FieldMatrix &matrix;
   const PackedProduct &whole;
   const RoundedScratch &sizes;
   const BFloat16 *a;
+  const bool inTiles;
   BFloat16 *numbers;
   float *scales, *zeros;
   uint32_t *words;
@@ -110,7 +111,8 @@ int64_t roundedScratchBytes(const FieldMatrix &matrix, int64_t m, int64_t k,
 }
 
 void multiplyRoundedFields(const FieldMatrix &matrix,
-                           const PackedProduct &product, std::byte *scratch) {
+                           const PackedProduct &product, std::byte *scratch,
+                           bool inTiles) {
   const RoundedScratch sizes(matrix, product.m, product.k);
   auto *a = reinterpret_cast<BFloat16 *>(scratch);
   roundRows(product, a);
@@ -119,7 +121,7 @@ void multiplyRoundedFields(const FieldMatrix &matrix,
   const int64_t threads =
       threadsForProduct(groups, product.m, product.n, product.k);
   forEachPart(threads, [&](int64_t thread) {
-    RoundedGroup own(matrix, product, sizes, a,
+    RoundedGroup own(matrix, product, sizes, a, inTiles,
                      scratch + sizes.sizeOfA + thread * sizes.sizeOfThread);
     for (int64_t g = groups * thread / threads;
          g < groups * (thread + 1) / threads; ++g)

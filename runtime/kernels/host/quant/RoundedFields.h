@@ -10,6 +10,7 @@
 #define SHARDC_RUNTIME_KERNELS_HOST_QUANT_ROUNDEDFIELDS_H
 
 #include "runtime/kernels/host/quant/FieldMatrix.h"
+#include "runtime/kernels/host/simd/Tiles.h"
 
 namespace shardc::runtime::host {
 
@@ -21,9 +22,10 @@ int64_t roundedScratchBytes(const FieldMatrix &matrix, int64_t m, int64_t k,
                             int64_t n);
 
 /// C = A B on as many threads as OpenMP gives: `product` has A and C. No size is
-/// 0. Precondition: roundsFields().
+/// 0. Precondition: roundsFields(); for tiles hasTiles().
 void multiplyRoundedFields(const FieldMatrix &matrix,
-                           const PackedProduct &product, std::byte *scratch);
+                           const PackedProduct &product, std::byte *scratch,
+                           bool inTiles = hasTiles());
 
 } // namespace shardc::runtime::host
 
