@@ -111,9 +111,9 @@ TEST(RoundedFields, InTilesAndByPairs) {
     if (inTiles && !hasTiles())
       continue;
     const Tensor out = Tensor::filled<float>({c.m, c.n}, 9);
-    const TensorView inputs[] = {
-        a.view, seen(c, product.w.data.tensor).view,
-        seen(c, product.scale).view, seen(c, product.w.zeros.tensor).view};
+    const TensorView inputs[] = {a.view, seen(c, product.w.data.tensor).view,
+                                 seen(c, product.scale).view,
+                                 seen(c, product.w.zeros.tensor).view};
     const Attributes attributes = rounding(c);
     const std::vector<KernelAttribute> list = attributes.list();
     KernelCall call;
@@ -128,8 +128,7 @@ TEST(RoundedFields, InTilesAndByPairs) {
     FieldMatrix matrix;
     ASSERT_TRUE(matrix.read(call, operands));
     AlignedBuffer scratch;
-    ASSERT_TRUE(
-        scratch.allocate(roundedScratchBytes(matrix, c.m, c.k, c.n)));
+    ASSERT_TRUE(scratch.allocate(roundedScratchBytes(matrix, c.m, c.k, c.n)));
     PackedProduct rows;
     rows.m = c.m;
     rows.n = rows.leadingC = c.n;
@@ -141,8 +140,8 @@ TEST(RoundedFields, InTilesAndByPairs) {
       for (int64_t j = 0; j < c.n; ++j) {
         double sum = 0, size = 0;
         for (int64_t l = 0; l < c.k; ++l) {
-          const double term = rounded(a.at<float>({i, l})) *
-                              rounded(product.weightAt(l, j));
+          const double term =
+              rounded(a.at<float>({i, l})) * rounded(product.weightAt(l, j));
           sum += term;
           size += std::fabs(term);
         }
