@@ -161,6 +161,24 @@ TEST(PackedMatrix, BitsOfEveryFusedProcessor) {
     EXPECT_EQ(values, found.front());
 }
 
+TEST(PackedMatrix, ExponentialsOfEveryFusedProcessor) {
+  for (int64_t count : {1, 15, 16, 40, 255, 256}) {
+    std::vector<std::vector<float>> found;
+    for (const Loops *each :
+         supportedLoops().first(supportedLoops().size() - 1)) {
+      const Tensor x = fractions({count}, 5);
+      const float most = each->maximumOfRow(x.view.as<float>(), count);
+      const float sum =
+          each->exponentialsOfRow(x.view.as<float>(), count, most);
+      found.push_back(x.values<float>());
+      found.back().push_back(most);
+      found.back().push_back(sum);
+    }
+    for (const auto &values : found)
+      EXPECT_EQ(values, found.front()) << count;
+  }
+}
+
 /// Also those that are not the fastest here.
 template <typename T> void everyProcessorsLoops() {
   for (const Loops *each : supportedLoops())
