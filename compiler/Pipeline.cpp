@@ -119,7 +119,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(partition::createMergeCollectives());
   } else if (phase == "lowered") {
     passes.addPass(lower::createBindSizes());
-    passes.addPass(lower::createLower({options.target}));
+    passes.addPass(lower::createLower({options.target, options.bitwise}));
     if (options.generatesKernels)
       passes.addPass(lower::createFuseRows({options.target, options.bitwise}));
     // A host arranges each matrix for itself when it is loaded.

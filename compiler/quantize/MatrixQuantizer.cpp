@@ -6,6 +6,7 @@
 #include "llvm/Support/Parallel.h"
 
 #include <atomic>
+#include <cmath>
 
 using namespace mlir;
 
@@ -302,8 +303,13 @@ std::string MatrixQuantizer::roundAll(llvm::raw_ostream &out) {
     if (std::string problem = readRows(0, row, count); !problem.empty())
       return problem;
     std::vector<runtime::BFloat> rounded(numbers.size());
-    for (size_t i = 0; i < numbers.size(); ++i)
+    for (size_t i = 0; i < numbers.size(); ++i) {
       rounded[i] = runtime::toBFloat(numbers[i]);
+      if (!std::isfinite(runtime::toFloat(rounded[i])))
+        return "weight '" + matrix.name.str() +
+               "' has numbers that are too large for bf16: leave "
+               "--weights-type out, or take another one";
+    }
     out.write(reinterpret_cast<const char *>(rounded.data()),
               rounded.size() * sizeof(runtime::BFloat));
   }

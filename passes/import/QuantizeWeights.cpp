@@ -66,6 +66,14 @@ struct Source {
   }
 };
 
+/// Whether a product is scaled before it is rounded to 16 bits, which may not
+/// hold what a product beside its scale would be.
+bool scalesInside(Operation *op) {
+  auto gemm = dyn_cast<GemmOp>(op);
+  return gemm && !gemm.getAlpha().isExactlyValue(1) &&
+         !elementOf(gemm.getResult()).isF32();
+}
+
 /// The operands of an op that are such matrices: [k, n] of a product, [experts,
 /// k, n] of a mixture.
 SmallVector<OpOperand *, 2> matricesOf(Operation *op) {
@@ -79,7 +87,7 @@ SmallVector<OpOperand *, 2> matricesOf(Operation *op) {
     add(experts.getUpMutable(), 3);
     add(experts.getDownMutable(), 3);
   } else if (isa<MatMulOp, GemmOp>(op) &&
-             dimsOf(op->getOperand(0)).size() >= 2) {
+             dimsOf(op->getOperand(0)).size() >= 2 && !scalesInside(op)) {
     add(op->getOpOperand(1), 2);
   }
   return found;
@@ -126,8 +134,10 @@ public:
   const QuantizedMatrix &find(Source source, Type stored) {
     WeightOp weight = source.weight;
     auto type = cast<RankedTensorType>(weight.getType());
+    // Weights of other dims may begin at the same place of a file.
     const Key key{weight.getFile().str(), weight.getOffset(),
-                  source.isTransposed, stored.getAsOpaquePointer()};
+                  source.isTransposed, type.getAsOpaquePointer(),
+                  stored.getAsOpaquePointer()};
     auto [known, isNew] = numbers.try_emplace(key, list.size());
     if (!isNew)
       return list[known->second];
@@ -153,7 +163,8 @@ public:
   ArrayRef<QuantizedMatrix> all() const { return list; }
 
 private:
-  using Key = std::tuple<std::string, uint64_t, bool, const void *>;
+  using Key =
+      std::tuple<std::string, uint64_t, bool, const void *, const void *>;
 
   /// Where it can be read where it lies.
   uint64_t place(uint64_t bytes) {
@@ -293,7 +304,8 @@ private:
     Value result =
         MatMulOp::create(builder, loc, type, lhs, gemm.getRhs(), IntegerAttr());
     result = scaled(result, gemm.getAlpha());
-    if (!gemm.getAddend().empty() &&
+    // C times 0 is left out, whatever C is.
+    if (!gemm.getAddend().empty() && !gemm.getBeta().isZero() &&
         !isa<NoneType>(gemm.getAddend().front().getType()))
       result = AddOp::create(builder, loc, type, result,
                              scaled(gemm.getAddend().front(), gemm.getBeta()));

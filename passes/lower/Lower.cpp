@@ -18,10 +18,9 @@ namespace {
 class ProgramLowering {
 public:
   ProgramLowering(func::FuncOp function, rt::ProgramOp program,
-                  const dist::Mesh &mesh, bool isForHost,
+                  const dist::Mesh &mesh, Lowering::Form form,
                   ArrayRef<Cache> caches)
-      : function(function), lowering(program, mesh, isForHost), caches(caches) {
-  }
+      : function(function), lowering(program, mesh, form), caches(caches) {}
 
   LogicalResult run() {
     for (const Cache &cache : caches)
@@ -163,7 +162,8 @@ struct LowerPass : impl::LowerBase<LowerPass> {
       auto program = rt::ProgramOp::create(builder, function.getLoc(),
                                            function.getSymName());
       onnx::FunctionInfo(function).copyTo(program);
-      if (failed(ProgramLowering(function, program, mesh, isForHost, caches[i])
+      if (failed(ProgramLowering(function, program, mesh, {isForHost, inOrder},
+                                 caches[i])
                      .run()))
         return failure();
       function.setSymName((function.getSymName() + ".partitioned").str());

@@ -13,10 +13,9 @@ namespace shardc::lower {
 
 using dist::DimExpr;
 
-Lowering::Lowering(rt::ProgramOp program, const dist::Mesh &mesh,
-                   bool isForHost)
-    : mesh(mesh), isForHost(isForHost), program(program),
-      builder(program.getContext()) {
+Lowering::Lowering(rt::ProgramOp program, const dist::Mesh &mesh, Form form)
+    : mesh(mesh), isForHost(form.isForHost), isInOrder(form.isInOrder),
+      program(program), builder(program.getContext()) {
   Block &body = program.getBody().emplaceBlock();
   builder.setInsertionPointToStart(&body);
   ready = rt::ReadyOp::create(builder, program.getLoc());
@@ -185,6 +184,10 @@ ValueView Lowering::contiguous(Operation *op, const ValueView &view) {
                                 view.isLoadTime, view.isReplicated);
   copy(op, view, copied);
   return copied;
+}
+
+ValueView Lowering::summands(Operation *op, Value operand) {
+  return isInOrder ? contiguous(op, view(operand)) : view(operand);
 }
 
 Value Lowering::viewOp(const ValueView &view, OpBuilder &b, Location loc) {

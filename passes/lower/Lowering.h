@@ -41,14 +41,21 @@ struct ValueView {
 
 class Lowering {
 public:
-  Lowering(rt::ProgramOp program, const dist::Mesh &mesh, bool isForHost);
+  /// How a program is lowered, for the host or another target; in order: what
+  /// adds up rows finds them as they lie in any plan.
+  struct Form {
+    bool isForHost;
+    bool isInOrder;
+  };
+
+  Lowering(rt::ProgramOp program, const dist::Mesh &mesh, Form form);
 
   llvm::LogicalResult lower(mlir::Operation *op);
   /// All of a body but what it yields.
   llvm::LogicalResult lowerBody(mlir::Block &body);
 
   const dist::Mesh &mesh;
-  const bool isForHost;
+  const bool isForHost, isInOrder;
 
   //===--- Values ---------------------------------------------------------===//
 
@@ -83,6 +90,9 @@ public:
                      bool isReplicated);
   /// The value without gaps: itself, or a copy.
   ValueView contiguous(mlir::Operation *op, const ValueView &view);
+  /// What an op adds up: a window on another value, which with another plan would
+  /// be a value of its own, is one, where the order of sums must be the same.
+  ValueView summands(mlir::Operation *op, mlir::Value operand);
 
   //===--- Instructions ---------------------------------------------------===//
 

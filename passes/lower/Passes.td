@@ -33,7 +33,10 @@ def Lower : Pass<"shardc-lower", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::shardc::rt::RtDialect"];
   let options = [Option<"target", "target", "std::string", "\"host\"",
-                        "Backend that the artifact is for">];
+                        "Backend that the artifact is for">,
+                 Option<"inOrder", "in-order", "bool", "false",
+                        "Norms, softmax and reductions get what they add up as it "
+                        "lies in any plan, not as a window on another value">];
 }
 
 def FuseRows : Pass<"shardc-fuse-rows", "::mlir::ModuleOp"> {

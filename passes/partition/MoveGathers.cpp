@@ -142,10 +142,20 @@ private:
     return {};
   }
 
+  /// A product, say: each rank would compute all of it, of a matrix that is
+  /// gathered in each run, though that may be smaller than what it is times.
+  static bool addsUp(onnx::OnnxOp op) {
+    return llvm::any_of(
+        op.shardingRule().factors, [](const onnx::RuleFactor &factor) {
+          return factor.factorClass == onnx::FactorClass::Reduce;
+        });
+  }
+
   /// gather(producer(y)) as producer(gather(y)).
   AllGatherOp hoist(AllGatherOp gather) {
     Operation *producer = gather.getOperand().getDefiningOp();
-    if (!isMovable(producer) || !gather.getOperand().hasOneUse())
+    if (!isMovable(producer) || !gather.getOperand().hasOneUse() ||
+        addsUp(cast<onnx::OnnxOp>(producer)))
       return {};
     for (OpOperand &operand : producer->getOpOperands())
       if (isa<RankedTensorType>(operand.get().getType()) &&

@@ -15,7 +15,9 @@ LogicalResult lowerNormalization(Operation *op, Lowering &lowering) {
       axis.getInt() < 0 ? axis.getInt() + dims.size() : axis.getInt();
   SmallVector<ValueView, 3> inputs;
   for (OpOperand &operand : op->getOpOperands()) {
-    ValueView view = lowering.view(operand.get());
+    ValueView view = operand.getOperandNumber() == 0
+                         ? lowering.summands(op, operand.get())
+                         : lowering.view(operand.get());
     // Scale and bias have the dims that are normalised.
     if (operand.getOperandNumber() > 0 && !view.isAbsent())
       view.layout =

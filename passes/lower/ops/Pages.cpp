@@ -45,8 +45,8 @@ LogicalResult PageWriteOp::lower(Lowering &lowering) {
 LogicalResult PagedAttentionOp::lower(Lowering &lowering) {
   lowering.call(*this, "PagedAttention", viewsOf(*this, lowering),
                 {lowering.allocate(*this, getResult())},
-                Lowering::attributes(*this, {"scale", "is_causal", "softcap",
-                                             "window", "zero_rows"}));
+                lowering.order(*this, {"scale", "is_causal", "softcap",
+                                       "window", "zero_rows"}));
   return success();
 }
 

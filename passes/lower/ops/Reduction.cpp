@@ -23,7 +23,7 @@ LogicalResult lowerReduction(Operation *op, Lowering &lowering) {
   if (!axes)
     return op->emitError("has axes that only the data knows, which no kernel "
                          "supports yet");
-  ValueView input = lowering.view(op->getOperand(0));
+  ValueView input = lowering.summands(op, op->getOperand(0));
   ValueView result = lowering.allocate(op, op->getResult(0));
   Lowering::Config config = lowering.order(op);
   config.push_back(lowering.ints("axes", axes.asArrayRef()));

@@ -50,7 +50,7 @@ public:
   SmallVector<std::string, 8> required() const {
     SmallVector<std::string, 8> names = requiredOfKind();
     if (isa<onnx::MatMulOp, onnx::GemmOp, onnx::ConvOp, onnx::AttentionOp,
-            onnx::MixtureOfExpertsOp>(op) &&
+            onnx::PagedAttentionOp, onnx::MixtureOfExpertsOp>(op) &&
         onnx::hasWholeSums(op) && call.kernel != "AttentionFinish")
       names.push_back("in_order");
     return names;

@@ -161,16 +161,12 @@ Status run(const KernelCall &call) {
 }
 
 /// Scratch of a panel and of the product with it.
-int64_t panelScratchBytes(Operands part) {
+template <typename T> int64_t panelScratchBytes(Operands part, SumOrder order) {
   const int64_t bytes = panelBytes(part);
   part = part.columns(0, std::min(kPanel, part.c.dims[part.column()]));
-  const TensorView inputs[] = {part.a, panelFor(part, nullptr)};
-  KernelCall product;
-  product.inputs = inputs;
-  product.numInputs = 2;
-  product.outputs = &part.c;
-  product.numOutputs = 1;
-  return bytes + productScratchBytes(product, kName);
+  return bytes + BatchedProduct<T>(part.a, panelFor(part, nullptr), part.c,
+                                   /*packed=*/nullptr, /*swaps=*/true, order)
+                     .scratchBytes();
 }
 
 int64_t scratchBytes(const KernelCall &call) {
@@ -192,7 +188,7 @@ int64_t scratchBytes(const KernelCall &call) {
               readWeights(call, part, product, matrix, willBePacked);
           bytes = std::max(bytes,
                            weights == Weights::Numbers
-                               ? panelScratchBytes(part)
+                               ? panelScratchBytes<T>(part, sumOrderOf(call))
                                : product.scratchBytes() +
                                      weightScratchBytes(weights, matrix, part,
                                                         product.rows()));
