@@ -241,6 +241,50 @@ class WeightsType(EndToEnd):
         self.assertIn("weight 'w' has infinite numbers", done.stderr)
         self.assertFalse((self.folder / "x").exists())
 
+    def save(self, nodes, given, result, tensors):
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, given)],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, result)], tensors)  # fmt: skip
+        model = self.folder / "model.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), model)
+        return model
+
+    def test_numbers_that_are_too_large(self):
+        w = np.ones((64, 64), np.float32)
+        w[0, 0] = 3.4e38
+        model = self.save([helper.make_node("MatMul", ["x", "w"], ["y"])], ["rows", 64], ["rows", 64], [numpy_helper.from_array(w, "w")])
+        done = program("shardc", model, "-o", self.folder / "x", "--weights-type", "bf16")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("weight 'w' has numbers that are too large for bf16", done.stderr)
+        self.assertFalse((self.folder / "x").exists())
+
+    def test_a_beta_of_nothing(self):
+        tensors = [numpy_helper.from_array(np.ones((64, 8), np.float32), "w"), numpy_helper.from_array(np.full(8, np.nan, np.float32), "c")]
+        model = self.save([helper.make_node("Gemm", ["x", "w", "c"], ["y"], beta=0.0)], [2, 64], [2, 8], tensors)
+        self.assertTrue(np.isfinite(self.outputs_of(model, np.ones((2, 64), np.float32))).all())
+
+    def test_two_weights_at_one_place(self):
+        """Of other dims: they are other matrices."""
+        numbers = np.random.default_rng(2).normal(size=8192).astype(np.float32)
+        (self.folder / "both.bin").write_bytes(numbers.tobytes())
+        tensors = []
+        for name, dims in (("w", (64, 128)), ("v", (128, 64))):
+            tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=dims, data_location=TensorProto.EXTERNAL)
+            for key, said in (("location", "both.bin"), ("offset", "0"), ("length", str(numbers.nbytes))):
+                tensor.external_data.add(key=key, value=said)
+            tensors.append(tensor)
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("MatMul", ["h", "v"], ["y"])]
+        model = self.save(nodes, ["rows", 64], ["rows", 64], tensors)
+        x = np.random.default_rng(3).normal(size=(3, 64)).astype(np.float32)
+        expected = x @ numbers.reshape(64, 128) @ numbers.reshape(128, 64)
+        self.assertLess(np.abs(self.outputs_of(model, x) - expected).max(), 0.02 * np.abs(expected).max())
+
+    def outputs_of(self, model, x):
+        (self.folder / "input").mkdir()
+        (self.folder / "input/input_0.pb").write_bytes(numpy_helper.from_array(x, "x").SerializeToString())
+        self.run_ok("shardc", model, "-o", self.folder / "x.shard", "--weights-type", "int8")
+        self.run_ok("shardrun", self.folder / "x.shard", "--inputs", self.folder / "input", "--outputs", self.folder / "out")
+        return read_outputs(self.folder / "out")[0]
+
     def test_a_plan_is_of_one_import(self):
         plan, model = self.folder / "plan.json", model_file("bert-ts-op17")
         self.run_ok("shardc", model, "--tp", 2, "--weights-type", "int4", "--save-plan", plan)

@@ -33,9 +33,10 @@ def array_of(tensor: TensorAsked) -> Any:
     try:
         if isinstance(tensor.data, str):
             bits = base64.b64decode(tensor.data, validate=True)
-            return np.frombuffer(bits, dtype).reshape([_positive(size) for size in tensor.shape])
-        values = np.array(tensor.data, dtype=object).reshape(-1).tolist()
-        return _numbers(values, dtype).reshape([_positive(size) for size in tensor.shape])
+            values = np.frombuffer(bits, np.uint8) != 0 if dtype == np.bool_ else np.frombuffer(bits, dtype)
+            return values.reshape([_positive(size) for size in tensor.shape])
+        listed = np.array(tensor.data, dtype=object).reshape(-1).tolist()
+        return _numbers(listed, dtype).reshape([_positive(size) for size in tensor.shape])
     except (ValueError, TypeError, OverflowError, binascii.Error) as error:
         raise invalid(f"input '{tensor.name}', {tensor.datatype} {tensor.shape}: {error}", "inputs") from None
 
