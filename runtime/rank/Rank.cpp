@@ -36,8 +36,7 @@ Status Rank::openDevice() {
     for (const auto &own : programs)
       all.push_back(&own->program());
     spent.open(place.options.spent, place.stage, all);
-  }
-  if (!ownDevice->isHost()) {
+  } else {
     staging = std::make_unique<Staging>(*ownDevice, *ownStream);
     hostCalls = std::make_unique<HostCalls>(*ownDevice, *ownStream);
   }

@@ -5,17 +5,10 @@
 #include "runtime/runner/ReplicaCheck.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 namespace shardc::runtime {
 namespace {
-
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 /// By the device, or by the host where that has no kernel, or one that does not
 /// take such operands: from then on.
@@ -63,7 +56,7 @@ public:
   void start(const BoundInstruction &instruction) {
     if (!isMeasured())
       return;
-    begin = now();
+    begin = SpentTimes::now();
     if (control.traceTag >= 0)
       control.stream.beginTag(static_cast<uint64_t>(control.traceTag) +
                               instruction.index);
@@ -101,7 +94,7 @@ public:
 private:
   bool isMeasured() const { return !control.timings.empty(); }
   static void end(InstructionTiming &timing) {
-    timing.end = now();
+    timing.end = SpentTimes::now();
     timing.total += timing.end - timing.begin;
   }
 

@@ -121,7 +121,8 @@ struct TileBlock {
   int64_t rows, step; ///< of B; those that a tile has
 };
 
-/// C 0 or 1 = the dots of a block.
+/// C 0 or 1 = the dots of a block. Twice the same: the numbers of tiles are
+/// letters of the instruction, which the intrinsics are macros for.
 template <int Number, bool Centred>
 [[gnu::always_inline]] inline void multiplyBlock(const TileBlock &block) {
   if constexpr (Number == 0)
