@@ -119,9 +119,9 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(partition::createMergeCollectives());
   } else if (phase == "lowered") {
     passes.addPass(lower::createBindSizes());
-    passes.addPass(lower::createLower({options.target, options.bitwise}));
+    passes.addPass(lower::createLower({options.target}));
     if (options.generatesKernels)
-      passes.addPass(lower::createFuseRows({options.target, options.bitwise}));
+      passes.addPass(lower::createFuseRows({options.target}));
     // A host arranges each matrix for itself when it is loaded.
     if (options.target != "host")
       passes.addPass(lower::createMergeProducts());

@@ -2,8 +2,6 @@
 
 #include "dialects/onnx/WholeSums.h"
 
-#include "dialects/onnx/ops/Pages.h"
-
 using namespace mlir;
 
 namespace shardc::onnx {
@@ -20,8 +18,6 @@ bool mayShareSums(OnnxOp op) {
         return isa<FloatType>(getElementTypeOrSelf(type));
       }))
     return false; // integers wrap around, in any order
-  if (isa<PagedAttentionOp>(op))
-    return true; // keys are those of each row, and no dim
   return llvm::any_of(op.shardingRule().factors, [](const RuleFactor &factor) {
     return isSum(factor) || factor.isInTurn;
   });

@@ -18,8 +18,17 @@
 
 namespace shardc::onnx {
 
-/// A unit attribute. Whoever marks an op does so before its terms are recorded.
+/// A unit attribute, of an op whose rule it changes and of the module whose
+/// kernels all add up in one order. Whoever marks an op does so before its terms
+/// are recorded.
 inline constexpr llvm::StringLiteral kWholeSumsAttr = "onnx.whole_sums";
+
+/// Of what is in a module, or of that itself.
+inline bool isSummedInOrder(mlir::Operation *op) {
+  auto module = llvm::dyn_cast<mlir::ModuleOp>(op);
+  return (module ? module : op->getParentOfType<mlir::ModuleOp>())
+      ->hasAttr(kWholeSumsAttr);
+}
 
 inline bool hasWholeSums(mlir::Operation *op) {
   return op->hasAttr(kWholeSumsAttr);

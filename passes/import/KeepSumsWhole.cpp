@@ -27,6 +27,7 @@ struct KeepSumsWhole : impl::KeepSumsWholeBase<KeepSumsWhole> {
 
   void runOnOperation() override {
     unsigned left = spared; // of a test
+    getOperation()->setAttr(onnx::kWholeSumsAttr, UnitAttr::get(&getContext()));
     getOperation().walk([&](onnx::OnnxOp op) {
       if (!onnx::mayShareSums(op) || (left > 0 && left-- == 1))
         return;

@@ -163,8 +163,9 @@ def KeepSumsWhole : Pass<"shardc-keep-sums-whole", "::mlir::ModuleOp"> {
     Requires: shapes, and that no pass behind makes an op that adds up.
     Ensures: an op that adds up floats, or weighs keys that could come in parts,
     has `onnx.whole_sums`: its rule says that what it adds up is whole, so that
-    each sum is that of one kernel on one rank, and its kernel is told to add up in
-    an order that does not depend on the other rows and columns. Integers and
+    each sum is that of one kernel on one rank. So has the module, whose kernels are
+    told to add up in an order that does not depend on other rows and columns, or
+    on how values lie. Integers and
     largest and smallest elements are the same in any order, and not marked.
 
     (* example filepath=tests/passes/import/keep-sums-whole/example.mlir *)

@@ -2,6 +2,7 @@
 
 #include "passes/lower/Passes.h"
 
+#include "dialects/onnx/WholeSums.h"
 #include "dialects/rt/InOrder.h"
 #include "passes/lower/rows/Epilogue.h"
 #include "passes/lower/rows/Grouping.h"
@@ -138,7 +139,7 @@ struct FuseRowsPass : impl::FuseRowsBase<FuseRowsPass> {
       }
     }
     numKernels += kernels.size();
-    if (inOrder)
+    if (onnx::isSummedInOrder(getOperation()))
       for (auto kernel : getOperation().getOps<rt::KernelOp>())
         kernel->setAttr(rt::kInOrderAttr, UnitAttr::get(&getContext()));
   }

@@ -3,6 +3,7 @@
 #include "passes/lower/Passes.h"
 
 #include "dialects/onnx/FunctionInfo.h"
+#include "dialects/onnx/WholeSums.h"
 #include "dialects/onnx/ops/Source.h"
 #include "dialects/rt/Provenance.h"
 #include "passes/lower/Lowering.h"
@@ -162,7 +163,8 @@ struct LowerPass : impl::LowerBase<LowerPass> {
       auto program = rt::ProgramOp::create(builder, function.getLoc(),
                                            function.getSymName());
       onnx::FunctionInfo(function).copyTo(program);
-      if (failed(ProgramLowering(function, program, mesh, {isForHost, inOrder},
+      if (failed(ProgramLowering(function, program, mesh,
+                                 {isForHost, onnx::isSummedInOrder(function)},
                                  caches[i])
                      .run()))
         return failure();

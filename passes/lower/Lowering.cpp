@@ -275,7 +275,7 @@ Lowering::Config Lowering::attributes(Operation *op,
 
 Lowering::Config Lowering::order(Operation *op, ArrayRef<StringRef> names) {
   Config config = attributes(op, names);
-  if (onnx::hasWholeSums(op))
+  if (isInOrder)
     config.push_back(ints("in_order", {1}));
   return config;
 }

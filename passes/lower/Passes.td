@@ -33,10 +33,7 @@ def Lower : Pass<"shardc-lower", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::shardc::rt::RtDialect"];
   let options = [Option<"target", "target", "std::string", "\"host\"",
-                        "Backend that the artifact is for">,
-                 Option<"inOrder", "in-order", "bool", "false",
-                        "Norms, softmax and reductions get what they add up as it "
-                        "lies in any plan, not as a window on another value">];
+                        "Backend that the artifact is for">];
 }
 
 def FuseRows : Pass<"shardc-fuse-rows", "::mlir::ModuleOp"> {
@@ -58,10 +55,7 @@ def FuseRows : Pass<"shardc-fuse-rows", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect",
                            "::shardc::rt::RtDialect"];
   let options = [Option<"target", "target", "std::string", "\"host\"",
-                        "Backend that the artifact is for">,
-                 Option<"inOrder", "in-order", "bool", "false",
-                        "Kernels add up a row in one order, whatever else they "
-                        "do with it (rt.in_order)">];
+                        "Backend that the artifact is for">];
   let statistics = [
     Statistic<"numFused", "fused", "Calls that became part of another one">,
     Statistic<"numFolded", "folded", "Calls that became part of a product">,

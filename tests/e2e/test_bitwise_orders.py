@@ -54,6 +54,18 @@ class Orders(EndToEnd):
             self.save([*nodes, last], ["b", 20, "s"], ["b", "s", 1 if last.op_type == "ReduceMean" else 33], weights)
             self.check(numpy_helper.from_array(self.numbers(3, 20, 17)))
 
+    def test_a_phase_goes_on_in_the_same_order(self):
+        """Without the flag, too: the text says it."""
+        nodes = [helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1]), helper.make_node("Softmax", ["t"], ["y"], axis=-1)]
+        self.save(nodes, ["b", 20, "s"], ["b", "s", 20], {})
+        whole, phase, rest = (self.folder / name for name in ("whole.mlir", "phase.mlir", "rest.mlir"))
+        for to, file in (("partitioned", phase), ("lowered", whole)):
+            self.run_ok("shardc", self.folder / "model.onnx", "--bitwise", "--to", to, "-o", file)
+        self.run_ok("shardc", phase, "--from", "partitioned", "--to", "lowered", "-o", rest)
+        self.assertIn("rt.in_order", whole.read_text())
+        self.assertEqual(rest.read_text().count("rt.in_order"), whole.read_text().count("rt.in_order"))
+        self.assertEqual(rest.read_text().count('rt.call "Copy"'), whole.read_text().count('rt.call "Copy"'))
+
     def test_matrices_that_are_smaller_than_what_they_multiply(self):
         """A gather of the product would be one of the matrix, in numbers that are no more 8 bits."""
         random, nodes, weights = np.random.default_rng(1), [], {}

@@ -51,7 +51,7 @@ public:
     SmallVector<std::string, 8> names = requiredOfKind();
     if (isa<onnx::MatMulOp, onnx::GemmOp, onnx::ConvOp, onnx::AttentionOp,
             onnx::PagedAttentionOp, onnx::MixtureOfExpertsOp>(op) &&
-        onnx::hasWholeSums(op) && call.kernel != "AttentionFinish")
+        onnx::isSummedInOrder(op) && call.kernel != "AttentionFinish")
       names.push_back("in_order");
     return names;
   }
@@ -188,7 +188,7 @@ private:
     if (name == "present")
       return isFirst();
     if (name == "in_order")
-      return Index{onnx::hasWholeSums(op)};
+      return Index{onnx::isSummedInOrder(op)};
     if (name == "count")
       return count();
     if (name == "lookup")

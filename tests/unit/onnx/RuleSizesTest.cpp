@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/onnx/WholeSums.h"
-#include "dialects/onnx/ops/Pages.h"
 #include "passes/import/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -93,8 +92,7 @@ void checkWholeSums(onnx::OnnxOp op) {
     if (old.factorClass == onnx::FactorClass::PassThrough)
       EXPECT_EQ(factor.factorClass, old.factorClass) << name;
   }
-  // Its keys are no dim: the mark is for its kernel alone.
-  if (mayShare && !isa<onnx::PagedAttentionOp>(op))
+  if (mayShare)
     EXPECT_TRUE(isOther) << name;
 }
 
