@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <optional>
 
 namespace shardc::runtime {
 
@@ -178,17 +179,20 @@ Status Stage::onAllRanks(Job kind, std::function<Status(Rank &)> newJob) {
     return place.world.isLost() ? std::min(options.timeout, kLostGrace)
                                 : options.timeout;
   };
+  // No rank is given up while one plans or uses its caller's memory, and the
+  // time of all of them begins anew when it has: it may have no more than an
+  // instant behind it when it is looked at next.
+  auto isBusy = [](const auto &rank) {
+    return CallersMemory::isHeld(rank->progress) || rank->progress.plans.load();
+  };
   using Clock = std::chrono::steady_clock;
-  Clock::time_point failedAt = Clock::time_point::max();
+  std::optional<Clock::time_point> waitsSince;
   auto giveUp = [&] {
-    if (failure.failed() && failedAt == Clock::time_point::max())
-      failedAt = Clock::now();
-    return kind == Job::RunsKernels && failedAt != Clock::time_point::max() &&
-           Clock::now() - failedAt > grace() &&
-           std::none_of(ranks.begin(), ranks.end(), [](const auto &rank) {
-             return CallersMemory::isHeld(rank->progress) ||
-                    rank->progress.plans.load();
-           });
+    if (kind != Job::RunsKernels || !failure.failed())
+      return false;
+    if (!waitsSince || std::any_of(ranks.begin(), ranks.end(), isBusy))
+      waitsSince = Clock::now();
+    return Clock::now() - *waitsSince > grace();
   };
   stuck = !threads.run(call, giveUp);
   if (stuck)

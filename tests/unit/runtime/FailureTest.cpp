@@ -138,21 +138,25 @@ TEST(Failure, aSlowRankThatComesBackLeavesTheSessionUsable) {
   }
 }
 
-/// Binding a plan may take longer than any timeout, and is no hang.
+/// Binding a plan may take longer than any timeout, and is no hang; nor is what
+/// the rank does right afterwards.
 TEST(Failure, aRankThatPlansIsNotGivenUp) {
   ProgramBuilder p({{"tp", 2}});
   auto n = p.symbol("n", 0, 0), c = p.coordinate(0);
   auto x = p.input("x", Float32, {p.whole(n)});
-  auto y = p.value(Float32, {n}), z = p.value(Float32, {n});
+  auto y = p.value(Float32, {n}), late = p.value(Float32, {n}),
+       z = p.value(Float32, {n});
   p.run("TestPlanned", {int32_t(x)}, {int32_t(y)},
         {p.scalars("ms", {p.multiply(c, p.constant(800))})});
-  p.run("TestFail", {int32_t(y)}, {int32_t(z)},
+  p.run("TestSleep", {int32_t(y)}, {int32_t(late)},
+        {p.scalars("ms", {p.multiply(c, p.constant(100))})});
+  p.run("TestFail", {int32_t(late)}, {int32_t(z)},
         {p.scalars("fail",
                    {p.binary(artifact::ScalarOp_Subtract, p.constant(1), c)})});
   p.output("z", z, {p.whole(n)});
   TestArtifact artifact(p);
   SessionOptions options;
-  options.timeout = std::chrono::milliseconds(100);
+  options.timeout = std::chrono::milliseconds(400);
   OpenSession s(artifact, options);
   const Floats bad({-1, 2}, {2}), good({1, 2}, {2});
   const Status status = s.run({bad.as("x")});
