@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/dev"))
-from run_tests import Count, Result, checked, count_junit, count_lit, run_fuzzer  # noqa: E402
+from run_tests import Count, Result, checked, count_junit, count_lit, run_counted, run_fuzzer  # noqa: E402
 
 
 class Counting(unittest.TestCase):
@@ -21,12 +21,12 @@ class Counting(unittest.TestCase):
           <testcase name="d" status="disabled"/>
           <testcase name="e" status="notrun"><skipped message="Unable to find executable"/></testcase>
         </testsuite>"""
-        self.assertEqual(count_junit(report), Count(passed=1, failed=2, skipped=2))
+        self.assertEqual(count_junit(report), Count(passed=1, failed=2, skipped=2, names=["b", "e"]))
 
     def test_lit(self):
         codes = ["PASS", "XFAIL", "FAIL", "XPASS", "TIMEOUT", "UNRESOLVED", "UNSUPPORTED"]
         report = json.dumps({"tests": [{"name": code, "code": code} for code in codes]})
-        self.assertEqual(count_lit(report), Count(passed=2, failed=4, skipped=1))
+        self.assertEqual(count_lit(report), Count(2, 4, 1, ["FAIL", "XPASS", "TIMEOUT", "UNRESOLVED"]))
 
     def test_python(self):
         class Sample(unittest.TestCase):
@@ -52,7 +52,16 @@ class Counting(unittest.TestCase):
         load = unittest.defaultTestLoader.loadTestsFromTestCase
         tests = unittest.TestSuite([load(Sample), load(Broken)])
         count = unittest.TextTestRunner(stream=io.StringIO(), resultclass=Result).run(tests).count()
-        self.assertEqual(count, Count(passed=1, failed=2, skipped=1))
+        self.assertEqual((count.passed, count.failed, count.skipped), (1, 2, 1))
+        fails, breaks = sorted(count.names, reverse=True)
+        self.assertTrue(fails.endswith("Sample.test_fails_twice"), fails)
+        self.assertTrue(breaks.startswith("setUpClass ("), breaks)
+
+    def test_another_runner(self):
+        """Which prints what failed, and the sum last."""
+        script = "echo 'failed: unit A.b'; echo '3 passed, 1 failed'; exit 1"
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(run_counted(["sh", "-c", script]), Count(passed=3, failed=1, names=["unit A.b"]))
 
     def test_fuzzers(self):
         units = "stat::number_of_executed_units: "

@@ -5,7 +5,7 @@
     run_tests.py unit lit        only these
     run_tests.py --build DIR     on what is built in DIR (tools/dev/sanitize)
 
-The last line reads `N passed, M failed`; exit status 1 if any failed. A skipped test counts as neither. A suite that
+The last line reads `N passed, M failed`, behind the names of those that failed; exit status 1 if any did. A skipped test counts as neither. A suite that
 finds no test, or ends badly without naming a failed one, counts as one failure: silence is no success.
 """
 
@@ -21,7 +21,7 @@ import unittest
 import xml.etree.ElementTree as xml
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,9 +44,10 @@ class Count:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    names: list = field(default_factory=list)  # of those that failed
 
     def __add__(self, other):
-        return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+        return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped, self.names + other.names)
 
     def __str__(self):
         return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
@@ -74,7 +75,7 @@ def count_junit(text):
         elif case.get("status") == "disabled" or (skipped is not None and skipped.get("message").startswith("SKIP_")):
             count.skipped += 1
         else:  # among them programs that are not there: their cases read "notrun" too
-            count.failed += 1
+            count += Count(failed=1, names=[case.get("name")])
     return count
 
 
@@ -87,7 +88,7 @@ def count_lit(text):
         elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
             count.skipped += 1
         else:
-            count.failed += 1
+            count += Count(failed=1, names=[test["name"]])
     return count
 
 
@@ -100,13 +101,16 @@ def run_reported(report, count_report, *command):
 
 def run_counted(command, **options):
     """Runs what prints `N passed, M failed` as its last such line."""
-    process = subprocess.Popen([str(part) for part in command], cwd=ROOT, stdout=subprocess.PIPE, text=True, **options)
-    count = Count()
-    for line in process.stdout:
-        print(line, end="", flush=True)
-        if last := re.fullmatch(r"(\d+) passed, (\d+) failed\n", line):
-            count = Count(int(last[1]), int(last[2]))
-    return checked(count, process.wait())
+    count, names = Count(), []
+    with subprocess.Popen([str(part) for part in command], cwd=ROOT, stdout=subprocess.PIPE, text=True, **options) as process:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            if failed := re.fullmatch(r"failed: (.*)\n", line):
+                names.append(failed[1])
+            if last := re.fullmatch(r"(\d+) passed, (\d+) failed\n", line):
+                count = Count(int(last[1]), int(last[2]))
+    count.names = names
+    return checked(count, process.returncode)
 
 
 def run_unit():
@@ -137,8 +141,8 @@ class Result(unittest.TextTestResult):
 
     def count(self):
         broken = [test for test, _ in self.failures + self.errors] + self.unexpectedSuccesses
-        failed = {getattr(test, "test_case", test).id() for test in broken}
-        return Count(self.passed + len(self.expectedFailures), len(failed), len(self.skipped))
+        failed = sorted({getattr(test, "test_case", test).id() for test in broken})
+        return Count(self.passed + len(self.expectedFailures), len(failed), len(self.skipped), failed)
 
 
 def run_module(name, stream):
@@ -165,7 +169,7 @@ def run_python():
             try:
                 count, text = future.result()
             except BrokenProcessPool as error:  # one of those that ran has ended its process
-                count, text = Count(failed=1), f"error: {name}: {error}"
+                count, text = Count(failed=1, names=[name]), f"error: {name}: {error}"
             print(text, flush=True)
             counts.append(count)
     counts += [run_module(name, sys.stdout) for name in timed]
@@ -186,13 +190,14 @@ def run_corpus():
 
 def run_rows():
     """Decoders of the corpus as steps of rows, against their requests on one rank."""
-    passed, folders = 0, sorted(folder for kind in CORPUS_ROWS for folder in (CORPUS.parent / "corpus").glob(kind))
-    for folder in folders:
+    count = Count()
+    for folder in sorted(folder for kind in CORPUS_ROWS for folder in (CORPUS.parent / "corpus").glob(kind)):
         command = [BUILD / "bin" / "shardc", "verify", folder / "model.onnx", "--tp", "2", "--serve=16"]
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        passed += done.returncode == 0
-        print(f"rows of {folder.name}: {'agree' if done.returncode == 0 else done.stdout}", flush=True)
-    return Count(passed=passed, failed=len(folders) - passed)
+        agrees = done.returncode == 0
+        print(f"rows of {folder.name}: {'agree' if agrees else done.stdout}", flush=True)
+        count += Count(passed=1) if agrees else Count(failed=1, names=[f"rows of {folder.name}"])
+    return count
 
 
 def run_fuzz():
@@ -203,8 +208,9 @@ def run_fuzz():
         return Count(failed=1)
     names = subprocess.run([fuzz, "--list"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        passed = sum(pool.map(lambda name: run_fuzzer(fuzz, name, seconds), names))
-    return Count(passed=passed, failed=len(names) - passed)
+        passed = list(pool.map(lambda name: run_fuzzer(fuzz, name, seconds), names))
+    failed = [name for name, meets in zip(names, passed, strict=True) if not meets]
+    return Count(passed=sum(passed), failed=len(failed), names=failed)
 
 
 def run_fuzzer(fuzz, name, seconds):
@@ -261,6 +267,9 @@ def main():
     print("== Summary", flush=True)
     for name, (count, seconds) in counts.items():
         print(f"{name:8} {count} ({seconds:.1f} s)")
+    for name, (count, _) in counts.items():
+        for test in count.names:
+            print(f"failed: {name} {test}")
     passed = sum(count.passed for count, _ in counts.values())
     failed = sum(count.failed for count, _ in counts.values())
     print(f"{passed} passed, {failed} failed")
