@@ -21,6 +21,7 @@ from packaging.requirements import Requirement
 from tests.e2e.caches import VOCABULARY
 from tests.e2e.processes import free_port
 from tests.e2e.test_rows import PAGE, text_decoder
+from tests.packages.made import packages
 from tests.packages.test_debs import bare_root, closure, names, run
 from tests.python.small_tokenizers import letters
 from tests.support import BIN, ROOT, model_file
@@ -74,9 +75,8 @@ class Containers(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name).resolve()
-        (cls.folder / "dist").mkdir()
-        run(ROOT / "tools/dev/wheel", "-o", cls.folder / "dist")
-        run(ROOT / "tools/dev/deb", "-o", cls.folder / "dist")
+        for tool in ("wheel", "deb"):
+            shutil.copytree(packages(tool)[0], cls.folder / "dist", dirs_exist_ok=True)
 
     def build(self, name):
         """The image's root, environment, user and command."""

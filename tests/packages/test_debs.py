@@ -14,7 +14,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from tests.support import ROOT, model_file, read_outputs
+from tests.packages.made import packages
+from tests.support import model_file, read_outputs
 
 MODEL = model_file("llama-dynamo-op18")
 DATA = MODEL.parent / "test_data_set_0"
@@ -85,8 +86,8 @@ class Debs(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
-        run(ROOT / "tools/dev/deb", "-o", cls.folder / "debs")
-        cls.debs = {deb.name.split("_")[0]: deb for deb in (cls.folder / "debs").iterdir()}
+        made, _ = packages("deb")
+        cls.debs = {deb.name.split("_")[0]: deb for deb in made.iterdir()}
         cls.root = cls.folder / "root"
         installed = ["libshardrt0", "libshardrt-dev", "shardc", "shardrun"]
         needed = [name for deb in installed for name in names(run("dpkg-deb", "-f", cls.debs[deb], "Depends"))]

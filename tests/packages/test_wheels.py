@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 
 from tests.e2e.caches import decoder
+from tests.packages.made import packages
 from tests.support import ROOT, model_file
 
 MODEL = model_file("llama-dynamo-op18")
@@ -59,8 +60,8 @@ class Wheels(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name).resolve()
-        cls.said = run(ROOT / "tools/dev/wheel", "-o", cls.folder / "dist")
-        cls.wheels = sorted((cls.folder / "dist").iterdir())
+        made, cls.said = packages("wheel")
+        cls.wheels = sorted(made.iterdir())
         venv.create(cls.folder / "venv", with_pip=True, symlinks=True)
         cls.bin = cls.folder / "venv/bin"
         site = next((cls.folder / "venv/lib").glob("python*/site-packages"))

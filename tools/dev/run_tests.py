@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 import xml.etree.ElementTree as xml
@@ -254,6 +255,8 @@ def main():
         parser.error(f"no suite {', '.join(unknown)}: there are {', '.join(SUITES)}")
 
     os.environ["PATH"] = os.pathsep.join([str(BIN), os.environ["PATH"]])
+    made = tempfile.TemporaryDirectory()  # tests/packages/made.py
+    os.environ["SHARDC_TEST_PACKAGES"] = made.name
     counts = {}
     for name in chosen:
         print(f"== Tests: {name}", flush=True)
