@@ -296,4 +296,10 @@ Value Decomposition::row(Value value, int64_t axis, DimExpr index) {
   return reshape(sliced, rest);
 }
 
+Value beforeReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getData();
+  return value;
+}
+
 } // namespace shardc::onnx

@@ -140,6 +140,9 @@ public:
   Value row(Value value, int64_t axis, dist::DimExpr index);
 };
 
+/// What stands before reshapes of it: the same elements in the same order.
+mlir::Value beforeReshapes(mlir::Value value);
+
 } // namespace shardc::onnx
 
 #endif // SHARDC_DIALECTS_ONNX_DECOMPOSITION_H

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/algebra/DimLimits.h"
+#include "dialects/onnx/Decomposition.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Layout.h"
@@ -46,7 +47,7 @@ static OpOperand *lastUse(Value value) {
 /// Whether the weight or constant has been read as elements of another type:
 /// behind `previous` stands another one of the same place.
 static bool isReadAnew(Value value, Operation *previous, Operation *op) {
-  Operation *source = value.getDefiningOp();
+  Operation *source = beforeReshapes(value).getDefiningOp();
   if (!source || source->getNumOperands() != 0)
     return false;
   for (Operation *other = op->getPrevNode(); other && other != previous;

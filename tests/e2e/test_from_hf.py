@@ -76,6 +76,18 @@ class FromHf(EndToEnd):
         self.assertEqual(sorted(path.name for path in self.out.iterdir()), ["config.json", "model.onnx", "model.onnx.data", "tokenizer.json"])
         self.run_ok("shardc", self.out / "model.onnx", "--serve", "-o", self.folder / "model.shard")
 
+    def test_caches_are_whole(self):
+        """Not of a window alone, where the builder has the choice."""
+        self.install(GENAI, "genai")
+        for known in (False, True):
+            if known:
+                with open(self.packages / "onnxruntime_genai/models/builder.py", "a") as builder:
+                    builder.write("# windowed_kv_cache = ...\n")
+            shutil.rmtree(self.out, ignore_errors=True)
+            done, calls = self.run_it()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("windowed_kv_cache=false" in calls[0]["arguments"], known)
+
     def test_the_other_one_where_the_first_fails(self):
         self.install(GENAI, "genai")
         self.install(OPTIMUM, "optimum")

@@ -47,8 +47,11 @@ def is_there(module):
 def command(name):
     if name == "genai":
         provider = "cuda" if precision in ("fp16", "bf16") else "cpu"
+        # Caches of whole texts, also where it would keep a window's; builders before it had the choice do not take it.
+        with open(importlib.util.find_spec(needs[name][0][0]).origin) as file:
+            whole = ["--extra_options", "windowed_kv_cache=false"] if "windowed_kv_cache" in file.read() else []
         return ["onnxruntime_genai.models.builder", "-i", folder, "-o", out, "-p", precision, "-e", provider,
-                "-c", os.path.join(out, ".cache")]
+                "-c", os.path.join(out, ".cache"), *whole]
     if both:
         speaks = config.get("model_type") in ("whisper", "speech_to_text", "moonshine")
         task = "automatic-speech-recognition-with-past" if speaks else "text2text-generation-with-past"

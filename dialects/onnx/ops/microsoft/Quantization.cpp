@@ -27,6 +27,8 @@ Value asHalves(Decomposition &d, Value bytes, ArrayRef<DimExpr> dims) {
   builder.setInsertionPoint(d.op);
   Type type = dist::makeType(ui4(d), dims);
   std::optional<int64_t> count = dist::product(dims).asConstant();
+  // A table that an LM head shares has the dims of a MatMulNBits.
+  bytes = beforeReshapes(bytes);
   auto weight = bytes.getDefiningOp<WeightOp>();
   const uint64_t size = llvm::divideCeil(uint64_t(count.value_or(0)), 2);
   if (weight && count && weight.getLength() == size)

@@ -49,3 +49,16 @@ func.func @typed(%at: tensor<?x?xi64, #dist.value<dims = [b, s]>>) -> (!u) {
   %y = onnx.microsoft.GatherBlockQuantized %w, %at, %scales {block_size = 32 : i64, quantize_axis = 1 : i64} : (tensor<1024x96xi4>, tensor<?x?xi64, #dist.value<dims = [b, s]>>, tensor<1024x3xf32>) -> !u
   return %y : !u
 }
+
+// The table is an LM head's, [rows, blocks, bytes of a block].
+// CHECK-LABEL: func.func @tied(
+// CHECK: %[[WEIGHT:.*]] = onnx.Weight {file = "m.onnx", length = 49152 : i64, name = "w", offset = 0 : i64} : () -> tensor<1024x96xui4>
+// CHECK: onnx.Gather %[[WEIGHT]], %arg0 : {{.*}} -> tensor<?x?x96xui4, #dist.value<dims = [b, s, 96]>>
+func.func @tied(%at: tensor<?x?xi64, #dist.value<dims = [b, s]>>) -> (!u) {
+  %scales = onnx.Weight {name = "scales", file = "m.onnx", offset = 0 : i64, length = 12288 : i64} : () -> tensor<1024x3xf32>
+  %w = onnx.Weight {name = "w", file = "m.onnx", offset = 0 : i64, length = 49152 : i64} : () -> tensor<1024x3x16xui8>
+  %shape = onnx.Constant {value = dense<[1024, -1]> : tensor<2xi64>} : () -> tensor<2xi64>
+  %rows = onnx.Reshape %w, %shape : (tensor<1024x3x16xui8>, tensor<2xi64>) -> !u
+  %y = onnx.microsoft.GatherBlockQuantized %rows, %at, %scales {block_size = 32 : i64, quantize_axis = 1 : i64} : (!u, tensor<?x?xi64, #dist.value<dims = [b, s]>>, tensor<1024x3xf32>) -> !u
+  return %y : !u
+}
