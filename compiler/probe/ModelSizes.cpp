@@ -22,7 +22,8 @@ std::optional<int64_t> evaluate(DimExpr size, const Sizes &sizes) {
 namespace {
 
 /// No multiples of 2, 3 or 4 ways, of even ways, and a single row, in turn. In
-/// the second round the second symbol has size 1: one step of a decoder.
+/// the second round the second symbol has size 1: one step of a decoder; in the
+/// third the first one: a batch of one.
 constexpr int64_t kSizes[] = {3, 5, 2, 7, 4, 1, 6, 8, 9, 11, 12, 16, 32, 64};
 constexpr unsigned kMaxSteps = 200000;
 
@@ -49,6 +50,7 @@ public:
   }
 
   std::optional<Sizes> run() {
+    shift = round == 0 ? 0 : round + 3;
     return keepsRules() && choose(0) ? std::optional(sizes) : std::nullopt;
   }
 
@@ -61,7 +63,7 @@ private:
         return false;
       // Symbols start at sizes of their own, and at others in another round.
       sizes[symbols[symbol]] =
-          candidates[(i + symbol + 4 * round) % candidates.size()];
+          candidates[(i + symbol + shift) % candidates.size()];
       if (keepsRules() && choose(symbol + 1))
         return true;
     }
@@ -85,7 +87,7 @@ private:
 
   const ModelInputs &model;
   Sizes sizes;
-  unsigned round, steps = 0;
+  unsigned round, shift = 0, steps = 0;
   llvm::SetVector<std::string, std::vector<std::string>, std::set<std::string>>
       symbols;
   std::vector<int64_t> candidates;

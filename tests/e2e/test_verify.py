@@ -8,6 +8,9 @@ import subprocess
 import sys
 import unittest
 
+import onnx
+from onnx import helper
+
 from tests.equivalence import mutants
 from tests.support import BIN, LAYERS, EndToEnd, data_sets, model_file, program
 
@@ -55,6 +58,20 @@ class AgainstOnnxRuntime(EndToEnd):
         done = self.verify(model_file("bert-ts-op17"), "--tp", 2, "--precision", "f64", SHARDC_PYTHON=sys.executable)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("and what onnxruntime does", done.stdout)
+
+    @unittest.skipUnless(has_onnxruntime(), "onnxruntime is not installed")
+    def test_inputs_that_numpy_does_not_have(self):
+        nodes = [helper.make_node("Cast", ["x"], ["wide"], to=onnx.TensorProto.FLOAT), helper.make_node("Softmax", ["wide"], ["parts"]),
+                 helper.make_node("Cast", ["parts"], ["y"], to=onnx.TensorProto.BFLOAT16)]  # fmt: skip
+        values = [helper.make_tensor_value_info(name, onnx.TensorProto.BFLOAT16, ["rows", 8]) for name in "xy"]
+        graph = helper.make_graph(nodes, "halves", values[:1], values[1:])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), self.folder / "model.onnx")
+        done = self.verify(self.folder / "model.onnx", "--python", sys.executable, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        requests = json.loads(done.stdout)["requests"]
+        self.assertIn("made up: rows = 1", [request["name"] for request in requests])
+        for request in requests:
+            self.assertTrue(request["onnxruntime"]["agrees"])
 
     @unittest.skipUnless(has_onnxruntime(), "onnxruntime is not installed")
     def test_another_model_differs(self):

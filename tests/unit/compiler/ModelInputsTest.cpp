@@ -98,6 +98,7 @@ TEST(ModelInputsTest, SizesKeepGuards) {
     EXPECT_GE(sizes->at("batch"), 1);
   }
   EXPECT_NE(probe::chooseSizes(model, {}, 0), probe::chooseSizes(model, {}, 1));
+  EXPECT_EQ(probe::chooseSizes(model, {}, 2)->at("batch"), 1);
 }
 
 TEST(ModelInputsTest, GivenSizesStay) {

@@ -15,11 +15,13 @@ namespace shardc::verifier {
 namespace {
 
 /// Arguments: model, folder, number of requests. Reads I.in.npz, writes
-/// I.out.npz with arr_0, arr_1, ... or I.refusal.
+/// I.out.npz with arr_0, arr_1, ... or I.refusal. NumPy has no bfloat16: such
+/// inputs and outputs are floats in the files.
 constexpr const char kScript[] = R"py(
 import sys
 sys.path = [folder for folder in sys.path if folder]
 try:
+    import ctypes
     import numpy as np
     import onnxruntime
 except ImportError as error:
@@ -30,7 +32,29 @@ options = onnxruntime.SessionOptions()
 options.log_severity_level = 3
 session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 floats = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
+BFLOAT16 = 16  # of onnx.TensorProto
 names = [output.name for output in session.get_outputs()]
+types = [info.type for info in (*session.get_inputs(), *session.get_outputs())]
+
+def narrow(array, type):
+    if type != "tensor(bfloat16)":
+        return onnxruntime.OrtValue.ortvalue_from_numpy(array)
+    bits = (np.ascontiguousarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, BFLOAT16)
+
+def widen(value):
+    if value.data_type() != "tensor(bfloat16)":
+        return value.numpy()
+    shape = value.shape()
+    bits = np.frombuffer(ctypes.string_at(value.data_ptr(), 2 * int(np.prod(shape))), np.uint16)
+    return (bits.astype(np.uint32) << 16).view(np.float32).reshape(shape)
+
+def run(feeds):
+    if "tensor(bfloat16)" not in types:
+        return session.run(names, feeds)
+    values = {info.name: narrow(feeds[info.name], info.type) for info in session.get_inputs() if info.name in feeds}
+    return [widen(value) for value in session.run_with_ort_values(names, values)]
+
 for i in range(count):
     try:
         with np.load(f"{folder}/{i}.in.npz") as given:
@@ -39,7 +63,7 @@ for i in range(count):
                 if info.name in given:
                     array = given[info.name]
                     feeds[info.name] = array.astype(floats.get(info.type, array.dtype), copy=False)
-        np.savez(f"{folder}/{i}.out.npz", *session.run(names, feeds))
+        np.savez(f"{folder}/{i}.out.npz", *run(feeds))
     except Exception as error:
         with open(f"{folder}/{i}.refusal", "w") as file:
             file.write(" ".join(str(error).split()))
@@ -62,9 +86,14 @@ public:
              std::vector<ForeignResult> &results) {
     SHARDC_RETURN_IF_ERROR(makeFolder(folder));
     for (size_t i = 0; i < requests.size(); ++i) {
+      std::vector<Tensor> given(requests[i].inputs.size());
       std::vector<NamedTensorView> views;
-      for (const NamedTensor &named : requests[i].inputs)
-        views.emplace_back(named.name, &named.tensor);
+      for (size_t k = 0; k < given.size(); ++k) {
+        const NamedTensor &named = requests[i].inputs[k];
+        SHARDC_RETURN_IF_ERROR(asNumPyHasIt(named.tensor, given[k]));
+        views.emplace_back(named.name,
+                           given[k].data() ? &given[k] : &named.tensor);
+      }
       SHARDC_RETURN_IF_ERROR(writeNpz(path(i, ".in.npz"), views));
     }
     SHARDC_RETURN_IF_ERROR(runScript(requests.size()));
@@ -113,12 +142,26 @@ private:
     return Status::ok();
   }
 
-  /// With --precision f64 this side's floats are wider.
+  /// bfloat16 as floats; nothing for all else.
+  static Status asNumPyHasIt(const Tensor &from, Tensor &to) {
+    return from.element() == artifact::ElementType_BFloat16
+               ? convert(artifact::ElementType_Float32, from, to)
+               : Status::ok();
+  }
+
+  /// With --precision f64 this side's floats are wider; and what NumPy does not
+  /// have came as floats.
   static Status inType(ElementType element, Tensor from, Tensor &to) {
-    if (from.element() == element || element != artifact::ElementType_Float64) {
+    const bool converts = element == artifact::ElementType_Float64 ||
+                          element == artifact::ElementType_BFloat16;
+    if (from.element() == element || !converts) {
       to = std::move(from);
       return Status::ok();
     }
+    return convert(element, from, to);
+  }
+
+  static Status convert(ElementType element, const Tensor &from, Tensor &to) {
     const std::vector<int64_t> dims(from.dims().begin(), from.dims().end());
     return tensors::fromDoubles(element, dims, tensors::toDoubles(from), to);
   }

@@ -13,10 +13,9 @@ using namespace shardc::runtime;
 
 namespace shardc::verifier {
 
-/// Made-up inputs for each profile, and attempts at some that one rank takes:
-/// what must hold of sizes may show in the data only, a mask that covers past
-/// and present, say.
-static constexpr unsigned kMadeUp = 2, kAttempts = 12;
+/// Attempts at made-up inputs that one rank takes: what must hold of sizes may
+/// show in the data only, a mask that covers past and present, say.
+static constexpr unsigned kAttempts = 12;
 
 Status runRequest(Session &session, const Request &request,
                   std::vector<Tensor> &outputs) {
@@ -64,7 +63,8 @@ public:
     for (const probe::ModelInputs &profile : profiles) {
       std::string refused;
       unsigned made = 0;
-      for (unsigned round = 0; round < kAttempts && made < kMadeUp; ++round) {
+      for (unsigned round = 0; round < kAttempts && made < options.madeUp;
+           ++round) {
         const auto sizes = probe::chooseSizes(profile, options.sizes, round);
         if (!sizes) {
           refused = "found no sizes that the model's guards allow";

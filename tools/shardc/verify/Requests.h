@@ -29,6 +29,7 @@ struct RequestOptions {
   std::vector<std::string> inputs; ///< folders or .npz files, as given
   probe::Sizes sizes;              ///< --dims
   uint64_t seed = 0;
+  unsigned madeUp = 2; ///< for each profile
 };
 
 /// The given inputs; else those beside the model and some that are made up, for

@@ -107,6 +107,10 @@ private:
     from.model = options.plan.model;
     from.inputs = options.inputs;
     from.seed = options.seed;
+    // Another engine may take fewer: a past and several positions of a batch of
+    // one alone, say.
+    if (!options.against.empty())
+      ++from.madeUp;
     SHARDC_RETURN_IF_ERROR(nameSizes(from.sizes));
     std::vector<std::string> notes;
     SHARDC_RETURN_IF_ERROR(
