@@ -168,6 +168,7 @@ class Completions(Asked):
         for why, change in (("expected one of", {"datatype": "INT3"}), ("cannot reshape", {"shape": [4, 4]}), ("negative", {"shape": [-1, 3]}),
                             ("no token -1: expected 0 to 39", {"data": [1, 2, 3, 4, 5, -1]}), ("no token 40", {"data": [40] * 6}),
                             ("expected integers", {"data": [0.5] * 6}), ("takes input_ids", {"name": "other"}),
+                            ("input 'input_ids'.* out of the range of float32", {"datatype": "FP32", "data": [1e300] * 6}),
                             ("inhomogeneous|expected numbers", {"data": [[1], 2, 3, 4, 5, 6]})):  # fmt: skip
             answer = self.client.post("/v2/models/served/infer", json={"inputs": [tensor | change]})
             self.assertEqual(answer.status_code, 400)

@@ -33,8 +33,10 @@ class Tensors(unittest.TestCase):
         for datatype, data, why in (("UINT64", [-1], "range of uint64"), ("INT64", [2**63], "range of int64"),
                                     ("UINT8", [256], "range of uint8"), ("INT32", [1.0], "expected integers"),
                                     ("FP32", ["1"], "expected numbers"), ("INT8", ["1"], "expected numbers"),
-                                    ("FP32", [[1], 2], "expected numbers|inhomogeneous"), ("FP64", [10**400], "too large")):  # fmt: skip
-            with self.assertRaisesRegex(Problem, why):
+                                    ("FP32", [[1], 2], "expected numbers|inhomogeneous"), ("FP64", [10**400], "too large"),
+                                    ("FP32", [1e300], "range of float32"), ("FP32", [0.5, -1e39], "range of float32"),
+                                    ("FP16", [65520.0], "range of float16"), ("FP64", [float("inf")], "range of float64")):  # fmt: skip
+            with self.assertRaisesRegex(Problem, f"input 'x'.*({why})"):
                 array_of(TensorAsked(name="x", datatype=datatype, shape=[len(data)], data=data))
 
 

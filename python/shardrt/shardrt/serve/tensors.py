@@ -47,7 +47,12 @@ def _numbers(values: list[Any], dtype: np.dtype[Any]) -> Any:
     if kinds - {bool, int, float}:
         raise ValueError("expected numbers")
     if dtype.kind not in "iu":
-        return np.array(values, np.float64).astype(dtype)
+        with np.errstate(over="ignore"):
+            floats = np.array(values, np.float64).astype(dtype)
+        # JSON has no infinity: what is one was larger than the type has, or than a float64 (1e400).
+        if not np.isfinite(floats.astype(np.float64)).all():
+            raise ValueError(f"a number is out of the range of {dtype.name}")
+        return floats
     if float in kinds:
         raise ValueError("expected integers")
     limits = np.iinfo(dtype)
