@@ -1,5 +1,7 @@
 #include "runtime/api/CSession.h"
 
+#include "runtime/launch/LoadProgress.h"
+
 #include <cmath>
 
 using namespace shardc::runtime;
@@ -13,16 +15,6 @@ static_assert(int{SHARDRT_FLOAT64} == int{artifact::ElementType_Float64} &&
 struct shardrt_cancellation {
   std::shared_ptr<Cancellation> cancellation;
 };
-
-static thread_local std::string lastError;
-
-shardrt_status shardc::runtime::reportStatus(const Status &status) {
-  if (!status.isOk())
-    lastError = status.message();
-  return status.code() == StatusCode::Unsupported // not for the outside
-             ? SHARDRT_ARTIFACT
-             : static_cast<shardrt_status>(status.code());
-}
 
 Status shardc::runtime::readTensors(const char *function,
                                     const shardrt_tensor *tensors, size_t count,
@@ -113,6 +105,10 @@ Status openSession(const char *path, const shardrt_options *options,
     from.processes = all.processes ? processesOf(*all.processes) : nullptr;
     from.device = all.device ? all.device : "";
     from.loadsBeside = all.loads_beside != 0;
+    if (all.on_progress)
+      from.progress = std::make_shared<LoadProgress>(
+          [call = all.on_progress, context = all.progress_context](
+              int64_t loaded, int64_t of) { call(loaded, of, context); });
     if (!(all.timeout_seconds >= 0 && all.timeout_seconds <= 1e6))
       return argumentError("shardrt_open: timeout_seconds is out of range");
     from.timeout = std::chrono::milliseconds(
@@ -123,6 +119,13 @@ Status openSession(const char *path, const shardrt_options *options,
   describe(opened->session->inputs(), opened->inputTypes, opened->inputDims);
   describe(opened->session->outputs(), opened->outputTypes, opened->outputDims);
   opened->outputs.resize(opened->outputTypes.size());
+  opened->ports = std::make_shared<SessionPorts>(
+      SessionPorts{opened->session->inputs(), opened->session->outputs()});
+  // With replicas more than one a replica: two that wait for the same one do
+  // not keep others idle.
+  const int numReplicas = opened->session->numReplicas();
+  opened->requests =
+      std::make_shared<RequestQueue>(numReplicas > 1 ? 2 * numReplicas : 1);
   *into = opened.release();
   return Status::ok();
 }
@@ -220,15 +223,20 @@ const char *nameAt(const std::vector<TensorInfo> &infos, size_t index) {
 
 } // namespace
 
-const char *shardrt_last_error(void) { return lastError.c_str(); }
-
 shardrt_status shardrt_open(const char *artifact,
                             const shardrt_options *options,
                             shardrt_session **session) {
   return guarded([&] { return openSession(artifact, options, session); });
 }
 
-void shardrt_close(shardrt_session *session) { delete session; }
+void shardrt_close(shardrt_session *session) {
+  if (!session)
+    return;
+  // A process that was forked has none of its threads, nor its locks.
+  if (!session->requests->close())
+    (void)new std::shared_ptr<RequestQueue>(std::move(session->requests));
+  delete session;
+}
 
 size_t shardrt_num_inputs(const shardrt_session *session) {
   return session ? session->inputTypes.size() : 0;

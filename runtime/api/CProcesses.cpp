@@ -103,10 +103,7 @@ shardrt_status shardrt_reopen_with(shardrt_session *session,
 shardrt_status shardrt_conclude(shardrt_processes *processes,
                                 shardrt_status status, const char *message) {
   return guarded([&] {
-    const Status mine = status == SHARDRT_OK
-                            ? Status::ok()
-                            : Status::error(static_cast<StatusCode>(status),
-                                            message ? message : "it failed");
+    const Status mine = statusOfCaller(status, message);
     return processes ? processes->processes->conclude(mine) : mine;
   });
 }

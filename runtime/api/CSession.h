@@ -2,19 +2,26 @@
 #ifndef SHARDC_RUNTIME_API_CSESSION_H
 #define SHARDC_RUNTIME_API_CSESSION_H
 
+#include "runtime/api/CBinding.h"
+#include "runtime/api/RequestQueue.h"
 #include "runtime/api/shardrt.h"
 #include "runtime/api/shardrt.hpp"
 #include "runtime/base/Message.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 struct shardrt_session {
   std::unique_ptr<shardc::runtime::Session> session;
+  std::shared_ptr<const shardc::runtime::SessionPorts> ports;
+  std::shared_ptr<shardc::runtime::RequestQueue> requests;
   std::vector<std::string> inputTypes;
   std::vector<std::string> outputTypes;
   std::vector<std::vector<const char *>> inputDims;
@@ -36,18 +43,27 @@ struct shardrt_state {
 };
 
 struct shardrt_result {
-  std::vector<std::string> names;
+  std::shared_ptr<const shardc::runtime::SessionPorts> ports;
   std::vector<shardc::runtime::Tensor> outputs;
   bool hasRun = false;
   std::vector<char> kept; ///< as of a session
+  std::vector<shardc::runtime::Binding> boundInputs, boundOutputs;
+  std::vector<char> isBound;         ///< of `outputs`, of the last run
+  std::atomic<bool> isTaken = false; ///< by a request that is under way
 
-  void beginRun(const shardc::runtime::Session &session, bool keepsCaches);
+  shardc::runtime::Status beginRun(const shardrt_session &session,
+                                   bool keepsCaches);
+  /// After a run that went well.
+  void endRun();
 };
 
 namespace shardc::runtime {
 
-/// Keeps the message for shardrt_last_error.
+shardrt_status codeOf(const Status &status);
+/// Keeps the error for shardrt_last_error.
 shardrt_status reportStatus(const Status &status);
+/// What a caller says, or one of its functions.
+Status statusOfCaller(shardrt_status status, const char *message);
 
 /// No exception gets to a caller.
 template <typename Body> shardrt_status guarded(Body body) {
@@ -92,6 +108,58 @@ Status give(const char *function, const char *type, Info from, Info &to) {
   std::memcpy(&to, &from, std::min(to.size, sizeof from));
   return Status::ok();
 }
+
+/// Tensors whose names and dims stay; their data are the caller's.
+class HeldInputs {
+public:
+  explicit HeldInputs(std::span<const InputTensor> given) {
+    for (const InputTensor &each : given) {
+      InputTensor tensor = each;
+      tensor.name = names.emplace_back(each.name);
+      tensor.dims = dims.emplace_back(each.dims.begin(), each.dims.end());
+      tensors.push_back(tensor);
+    }
+  }
+  std::vector<InputTensor> tensors;
+
+private:
+  std::deque<std::string> names; // which stay where they are
+  std::deque<std::vector<int64_t>> dims;
+};
+
+/// Submits a request that writes into `result`; `body` gets it.
+Status submitRequest(const char *function, shardrt_session &session,
+                     const void *key, const shardrt_run_options *given,
+                     shardrt_result *result,
+                     std::function<Status(const RunOptions &)> body,
+                     const shardrt_on_end &onEnd, shardrt_request **request);
+
+/// While a run, or a request, writes into a result: nobody else may.
+class TakenResult {
+public:
+  explicit TakenResult(shardrt_result &result)
+      : result(result.isTaken.exchange(true) ? nullptr : &result) {}
+  ~TakenResult() {
+    if (result)
+      result->isTaken = false;
+  }
+  TakenResult(const TakenResult &) = delete;
+
+  Status check(const char *function) const {
+    return result ? Status::ok()
+                  : argumentError(function, ": a request with this result is "
+                                            "under way");
+  }
+
+private:
+  shardrt_result *result;
+};
+
+/// Of a result that is taken. `state` may be null; what is bound comes behind
+/// `inputs`.
+Status runInto(const char *function, shardrt_session &session,
+               shardrt_state *state, const RunOptions &options,
+               std::vector<InputTensor> &inputs, shardrt_result &result);
 
 /// `given` may be null.
 Status readRunOptions(const char *function, const shardrt_run_options *given,

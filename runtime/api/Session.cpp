@@ -1,6 +1,7 @@
 #include "runtime/api/shardrt.hpp"
 
 #include "runtime/base/Message.h"
+#include "runtime/launch/LoadProgress.h"
 #include "runtime/launch/SpentTimes.h"
 #include "runtime/memory/MemoryNeeds.h"
 #include "runtime/session/Replicas.h"
@@ -53,6 +54,14 @@ Status openReplicas(const std::string &artifact, const SessionOptions &options,
   }
 }
 
+/// An error of a rank is one of its stage.
+Status inStage(const Status &status, const Artifact &artifact) {
+  const int rank = status.place().rank;
+  return rank < 0 || rank >= artifact.worldSize()
+             ? status
+             : status.at({.stage = artifact.stageOf(rank)});
+}
+
 } // namespace
 
 /// SessionOptions::onWeight, until the session is closed: a thread may outlive
@@ -88,6 +97,8 @@ Session::~Session() {
   // Ranks that were left behind may still load.
   if (onWeight && !replicas->isForked())
     onWeight->close();
+  if (options.progress && !replicas->isForked())
+    options.progress->close();
   if (replicas->isForked() || replicas->isStuck())
     (void)replicas.release(); // a thread still uses it, or would be waited for
 }
@@ -111,8 +122,10 @@ Status Session::open(const std::string &artifact, const SessionOptions &options,
     if (status.isOk())
       session.reset(new Session(artifact, complete, std::move(replicas),
                                 std::move(onWeight)));
-    else if (onWeight)
+    if (!status.isOk() && onWeight)
       onWeight->close();
+    if (!status.isOk() && options.progress)
+      options.progress->close();
     return status;
   });
 }
@@ -171,8 +184,9 @@ bool Session::isCausal() const {
 Status Session::run(std::span<const InputTensor> inputs,
                     std::span<Tensor> outputs, const RunOptions &options) {
   const PipelineRequest request{inputs, outputs};
-  return withoutExceptions(
-      [&] { return replicas->run({&request, 1}, options); });
+  return withoutExceptions([&] {
+    return inStage(replicas->run({&request, 1}, options), replicas->artifact);
+  });
 }
 
 Status Session::run(std::span<const Request> requests,
@@ -181,7 +195,7 @@ Status Session::run(std::span<const Request> requests,
     std::vector<PipelineRequest> all;
     for (const Request &request : requests)
       all.push_back({request.inputs, request.outputs});
-    return replicas->run(all, options);
+    return inStage(replicas->run(all, options), replicas->artifact);
   });
 }
 
@@ -221,7 +235,8 @@ Status State::fork(std::unique_ptr<State> &copy) const {
 }
 
 Status Session::follow() {
-  return withoutExceptions([&] { return replicas->follow(); });
+  return withoutExceptions(
+      [&] { return inStage(replicas->follow(), replicas->artifact); });
 }
 
 std::vector<StateMemory> Session::followedMemory() const {
@@ -290,7 +305,7 @@ Status Session::run(State &state, std::span<const Request> steps,
     requests.clear();
     for (const Request &step : steps)
       requests.push_back({step.inputs, step.outputs});
-    return replicas->runWith(*state.kept, options);
+    return inStage(replicas->runWith(*state.kept, options), replicas->artifact);
   });
 }
 
@@ -301,12 +316,15 @@ Status Session::run(State &state, RequestFeed &steps,
   if (page() == 0)
     return argumentError("steps that come as others run: the model was not "
                          "compiled for steps of rows, with --serve");
-  return withoutExceptions(
-      [&] { return replicas->runFeed(*state.kept, steps, options); });
+  return withoutExceptions([&] {
+    return inStage(replicas->runFeed(*state.kept, steps, options),
+                   replicas->artifact);
+  });
 }
 
 Status Session::confirm() {
-  return withoutExceptions([&] { return replicas->confirm(); });
+  return withoutExceptions(
+      [&] { return inStage(replicas->confirm(), replicas->artifact); });
 }
 
 std::vector<CollectiveStats> Session::collectiveStats() const {

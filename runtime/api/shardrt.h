@@ -108,6 +108,16 @@ typedef struct {
                          open returns at once */
   int32_t unused_too;   /* not read */
   shardrt_processes *processes; /* NULL: all ranks are threads of this one */
+  /* How far weights have come, in bytes of all ranks of this process: at most
+   * ten times a second, and once when all are there, where `loaded` is `all`;
+   * until then `all` is what is known of it so far. Of files that are mapped
+   * where they lie bytes count at once: they are read as they are used. Called
+   * by one thread of the library at a time, within shardrt_open and
+   * shardrt_reopen, with `loads_beside` also after these; never once
+   * shardrt_close has returned. It may call nothing of this session. NULL:
+   * none. */
+  void (*on_progress)(int64_t loaded, int64_t all, void *context);
+  void *progress_context;
 } shardrt_options;
 
 typedef struct shardrt_session shardrt_session;
@@ -118,6 +128,24 @@ const char *shardrt_version(void);
 /* Message of the last call of this thread that failed; valid until its next
  * call. Never NULL. */
 const char *shardrt_last_error(void);
+
+/* Where it arose, as far as that is known. */
+typedef struct {
+  size_t size;         /* sizeof(shardrt_error_info), set by the caller: no more
+                          than so many bytes are written */
+  int32_t code;        /* shardrt_status */
+  int32_t rank;        /* of the world; of ranks that did not come in time the
+                          first of them; -1: unknown, or of none */
+  int32_t stage;       /* of the pipeline, likewise */
+  int32_t instruction; /* of the rank's program, likewise */
+  const char *kernel;  /* that it calls: "MatMul", "all_reduce"; or "" */
+  const char *node;    /* of the ONNX model, or "" */
+  const char *message; /* shardrt_last_error() */
+} shardrt_error_info;
+/* Of shardrt_last_error, and as long as that; code 0 where no call of this
+ * thread has failed. SHARDRT_INVALID_ARGUMENT, which leaves the last error as it
+ * is: info is NULL, or its size is not set. */
+shardrt_status shardrt_last_error_info(shardrt_error_info *info);
 
 /* Opens an artifact; `options` may be NULL. The caller owns the session and
  * closes it. */
@@ -299,6 +327,91 @@ shardrt_status shardrt_run_into(shardrt_session *session, shardrt_state *state,
 shardrt_status shardrt_result_output(const shardrt_result *result, size_t index,
                                      shardrt_tensor *output);
 
+/* Memory of the caller's as DLPack has it: element (i, j) is at `data` +
+ * `byte_offset` + (i * strides[0] + j * strides[1]) * the bytes of an element.
+ * Aligned to the element. */
+typedef struct {
+  const char *name; /* of the input or output */
+  int32_t type;     /* shardrt_type */
+  int32_t rank;
+  const int64_t *dims;    /* `rank` of them */
+  const int64_t *strides; /* likewise, in elements, also negative; NULL: dense,
+                             row-major */
+  void *data;             /* may be NULL where there are no elements */
+  uint64_t byte_offset;
+  int32_t device_type; /* of DLDeviceType those whose memory the host reads: 1,
+                          kDLCPU, and 3, kDLCUDAHost; 0 is kDLCPU, too */
+  int32_t device_id;
+} shardrt_view;
+
+/* From now on runs, steps and requests into this result write that output into
+ * the caller's memory, until another is bound in its place, or none; names, dims
+ * and strides are copied. In place where it is dense and row-major, else it is
+ * copied there once behind the run (shardrt_result_output has a dense one). The
+ * memory is the caller's again when the call has returned, or the request has
+ * ended.
+ *   SHARDRT_INVALID_ARGUMENT, here: of its name, type, rank, alignment or device,
+ * and of strides by which elements may lie upon each other. Of runs: it has other
+ * dims, or a state or a pool keeps it; nothing has run then, unless its dims are
+ * found by computing. After an error of a run its contents are undefined. It
+ * must not overlap another output, nor an input. */
+shardrt_status shardrt_result_bind(shardrt_result *result,
+                                   const shardrt_view *output);
+/* From now on runs and requests into this result read that input there, beside
+ * those that they are given; not steps, whose rows have theirs. In place where it
+ * is dense and row-major, else (any strides, also 0 and below) each run makes a
+ * copy first. Errors as of shardrt_result_bind. */
+shardrt_status shardrt_result_bind_input(shardrt_result *result,
+                                         const shardrt_view *input);
+/* Of all inputs and outputs; `result` keeps what it has until its next run. */
+shardrt_status shardrt_result_unbind(shardrt_result *result);
+
+/* Requests that run beside the caller, each into a result of its own:
+ *
+ *   shardrt_request *request = NULL;
+ *   shardrt_submit(session, NULL, NULL, &input, 1, result,
+ *                  (shardrt_on_end){on_end, mine}, &request);
+ *   ...
+ *   status = shardrt_request_wait(request);
+ *   shardrt_result_output(result, 0, &logits);
+ *   shardrt_request_destroy(request);
+ *
+ * They begin in the order in which they were submitted, side by side on the
+ * replicas of an artifact (--dp); those with the same state, or pool, one after
+ * the other. From any thread. */
+typedef struct shardrt_request shardrt_request;
+
+/* `call` is called once for each request that was taken, when it has ended and
+ * its result is the caller's again, maybe before the call that submits it
+ * returns; `message` of an error, else NULL, and shardrt_last_error_info says
+ * more. On a thread of the library, which meanwhile runs nothing else; in
+ * shardrt_close on that of its caller, too. It may submit, cancel, read outputs
+ * and destroy its request and its result; it must not wait for its own request,
+ * nor close the session. `call` may be NULL. */
+typedef struct {
+  void (*call)(shardrt_status status, const char *message, void *context);
+  void *context;
+} shardrt_on_end;
+
+/* As shardrt_run_into, later: names and dims are copied, data stay until it has
+ * ended, as do state and result. The deadline counts from now; its cancellation
+ * must be NULL. SHARDRT_INVALID_ARGUMENT also where another request with this
+ * result is under way. `request` may be NULL; the caller owns it. */
+shardrt_status shardrt_submit(shardrt_session *session, shardrt_state *state,
+                              const shardrt_run_options *options,
+                              const shardrt_tensor *inputs, size_t num_inputs,
+                              shardrt_result *result, shardrt_on_end on_end,
+                              shardrt_request **request);
+/* Until its callback has returned; the error that ended it, if one did. */
+shardrt_status shardrt_request_wait(const shardrt_request *request);
+/* Whether shardrt_request_wait returns at once; 1 of NULL. */
+int shardrt_request_is_done(const shardrt_request *request);
+/* It ends soon with SHARDRT_CANCELLED, unless it has ended; at once where it has
+ * not begun. shardrt_close does the same with all. NULL is fine. */
+void shardrt_request_cancel(shardrt_request *request);
+/* Of the handle: the request goes on. NULL is fine. */
+void shardrt_request_destroy(shardrt_request *request);
+
 /* Rows of any sequences in one step, of an artifact that was compiled with
  * --serve:
  *
@@ -381,113 +494,14 @@ shardrt_status shardrt_step_into_with(shardrt_pool *pool,
                                       const shardrt_row *rows, size_t num_rows,
                                       shardrt_result *result);
 
-/* Many texts at once, of a decoder that was compiled with --serve, whose inputs
- * are tokens, masks, positions and what an encoder gave:
- *
- *   shardrt_server *server = NULL;
- *   shardrt_text *text = NULL;
- *   shardrt_server_create(session, NULL, &server);
- *   shardrt_text_request request = {.size = sizeof request, .prompt = ids,
- *                                   .num_prompt = 3, .max_tokens = 16};
- *   shardrt_server_submit(server, &request, &text);
- *   status = shardrt_text_wait(text);
- *   count = shardrt_text_tokens(text, tokens, 16);
- *   shardrt_text_destroy(text);
- *   shardrt_server_destroy(server);
- *
- * Texts come from any thread at any time. Steps have rows of as many as there is
- * room for; prompts come in parts, and begin with the pages of others that begin
- * alike. What fails ends alone. */
-typedef struct shardrt_server shardrt_server;
-typedef struct shardrt_text shardrt_text;
-
-typedef struct {
-  size_t size;          /* sizeof(shardrt_server_options): as shardrt_options */
-  int64_t positions;    /* of all texts of a replica; 0: 32768 */
-  int64_t step_tokens;  /* of a step; 0: 512 */
-  int64_t step_rows;    /* of a step; 0: 64 */
-  int64_t most_waiting; /* texts that have not begun; 0: 1024 */
-  double slowdown;    /* of a step with parts of prompts to one without; 0: 2 */
-  const char *logits; /* the output; NULL: the first that is no cache */
-  /* Opens a session that is lost again: shardrt_reopen, or with others in the
-   * place of processes that are gone shardrt_join and shardrt_reopen_with. It is
-   * called on a thread of the server, while nothing runs; `why` is what went
-   * wrong. Texts then go on where they were; after an error, whose message
-   * shardrt_last_error has on this thread, all end with what went wrong. NULL:
-   * shardrt_reopen. */
-  shardrt_status (*reopen)(shardrt_session *session, const char *why,
-                           void *context);
-  void *context;
-} shardrt_server_options;
-
-/* The session is this server's alone until that is destroyed, and closed after
- * it; `options` may be NULL. The caller owns the server. */
-shardrt_status shardrt_server_create(shardrt_session *session,
-                                     const shardrt_server_options *options,
-                                     shardrt_server **server);
-/* Texts that are under way end with an error. Not from one of its own functions.
- * NULL is fine. */
-void shardrt_server_destroy(shardrt_server *server);
-
-/* What `choose` returns where the text has ended. */
-#define SHARDRT_END (-1)
-
-/* Functions are called on a thread of the server, which meanwhile runs nothing
- * else, and must not wait for a text. */
-typedef struct {
-  size_t size; /* sizeof(shardrt_text_request): as shardrt_options */
-  const int64_t *prompt;
-  size_t num_prompt;
-  int64_t max_tokens; /* new ones */
-  /* The next token, of the logits of the last position, or SHARDRT_END. NULL:
-   * the first of the largest. */
-  int64_t (*choose)(const float *logits, size_t num_logits, void *context);
-  void (*on_token)(int64_t token, void *context); /* NULL: none */
-  /* Once for each text that was taken, and last: nothing has the context any
-   * more. `message` of an error, else NULL. NULL: none. */
-  void (*on_end)(shardrt_status status, const char *message, void *context);
-  void *context;
-  int64_t deadline_ms; /* then it ends with SHARDRT_DEADLINE and the tokens that
-                          it has; 0: none */
-  const shardrt_tensor *inputs; /* what an encoder gave, of a model that takes
-                                   that, with a batch of one; they are copied */
-  size_t num_inputs;
-} shardrt_text_request;
-
-/* SHARDRT_INVALID_ARGUMENT: there is no prompt, there are more positions than the
- * pool has, or too many texts wait already. The caller owns the text; `text` may
- * be NULL where on_end says enough. */
-shardrt_status shardrt_server_submit(shardrt_server *server,
-                                     const shardrt_text_request *request,
-                                     shardrt_text **text);
-/* Until it has ended; the error that ended it, if one did. */
-shardrt_status shardrt_text_wait(const shardrt_text *text);
-int shardrt_text_is_done(const shardrt_text *text);
-/* How many new tokens it has so far; the first `room` are copied. */
-size_t shardrt_text_tokens(const shardrt_text *text, int64_t *tokens,
-                           size_t room);
-/* It ends before its next step, well, with the tokens that it has. */
-void shardrt_text_cancel(shardrt_text *text); /* NULL is fine */
-/* Of the handle: the text goes on. NULL is fine. */
-void shardrt_text_destroy(shardrt_text *text);
-
-typedef struct {
-  size_t size;        /* as in shardrt_value_info */
-  int64_t waiting;    /* texts that have not begun */
-  int64_t running;    /* texts that have pages */
-  int64_t pages;      /* of all replicas */
-  int64_t free_pages; /* texts that have ended keep theirs while nobody needs
-                         them, for others that begin alike */
-  int64_t steps;      /* so far, as all below */
-  int64_t tokens;     /* positions computed */
-  int64_t made;       /* new tokens */
-  int64_t shared;     /* positions that another text had */
-  int64_t evicted;    /* texts that gave up their pages for a while */
-  int64_t recovered;  /* times that all was computed again */
-} shardrt_counts;
-/* From any thread. */
-shardrt_status shardrt_server_counts(const shardrt_server *server,
-                                     shardrt_counts *counts);
+/* As shardrt_step_into_with, later: see shardrt_submit. Until it has ended pool and
+ * sequences stay, and nothing else uses them but other such steps. */
+shardrt_status shardrt_submit_step(shardrt_pool *pool,
+                                   const shardrt_run_options *options,
+                                   const shardrt_row *rows, size_t num_rows,
+                                   shardrt_result *result,
+                                   shardrt_on_end on_end,
+                                   shardrt_request **request);
 
 /*===--- Times ----------------------------------------------------------===*/
 
@@ -517,5 +531,7 @@ shardrt_status shardrt_spent_at(const shardrt_session *session, size_t index,
 #ifdef __cplusplus
 }
 #endif
+
+#include "shardrt_server.h" /* many texts at once */
 
 #endif /* SHARDRT_H */

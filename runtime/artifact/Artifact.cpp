@@ -308,15 +308,23 @@ int Artifact::numReplicas() const {
   return static_cast<int>(meshSize()) / (stages * stageSize());
 }
 
-int Artifact::replicaOf(int worldRank) const {
+static int coordinateOf(int worldRank, std::span<const ManifestAxis> mesh,
+                        std::string_view name) {
   int64_t rest = worldRank;
-  for (size_t a = parsed.mesh.size(); a-- > 0;) {
-    const ManifestAxis &axis = parsed.mesh[a];
-    if (axis.name == kReplicaAxis)
-      return static_cast<int>(rest % axis.size);
-    rest /= axis.size;
+  for (size_t a = mesh.size(); a-- > 0;) {
+    if (mesh[a].name == name)
+      return static_cast<int>(rest % mesh[a].size);
+    rest /= mesh[a].size;
   }
   return 0;
+}
+
+int Artifact::replicaOf(int worldRank) const {
+  return coordinateOf(worldRank, parsed.mesh, kReplicaAxis);
+}
+
+int Artifact::stageOf(int worldRank) const {
+  return coordinateOf(worldRank, parsed.mesh, kPipelineAxis);
 }
 
 std::string Artifact::rankText(int worldRank) const {

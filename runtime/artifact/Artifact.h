@@ -64,6 +64,7 @@ public:
   int stageSize() const; ///< ranks of one stage, the same for all
   int numReplicas() const;
   int replicaOf(int worldRank) const;
+  int stageOf(int worldRank) const;
   int worldSize() const { return static_cast<int>(meshSize()); }
   /// "rank 5 (pp 1, tp 1)"
   std::string rankText(int worldRank) const;

@@ -22,6 +22,12 @@ inline std::string siteText(const CollectiveSite &site) {
                  " (instruction ", site.instruction, ")");
 }
 
+/// Of an error there, of that rank; below 0: of whoever finds it.
+inline ErrorPlace placeOf(const CollectiveSite &site, int rank) {
+  return {rank, -1, site.instruction, std::string(site.kind),
+          std::string(site.node)};
+}
+
 /// `forWhat`: " for rank 1", "; missing: rank 1 and rank 2".
 inline std::string waitText(std::chrono::milliseconds patience,
                             std::string_view forWhat) {

@@ -10,6 +10,7 @@
 
 namespace shardc::runtime {
 
+class LoadProgress; ///< launch/LoadProgress.h
 class Processes;
 class SpentTimes;
 
@@ -46,6 +47,8 @@ struct SessionOptions {
   /// Called before a rank (of the world) reads a weight, by name; by several
   /// threads, also after open where weights come beside runs. May be empty.
   std::function<void(int rank, const std::string &weight)> onWeight = {};
+  /// What is told of weights as they come; null: nothing is.
+  std::shared_ptr<LoadProgress> progress = {};
   /// What ranks add their times to; null: the session makes one.
   std::shared_ptr<SpentTimes> spent = {};
 };

@@ -14,9 +14,10 @@ namespace {
 Status atInstruction(const artifact::Instruction &instruction,
                      const Status &status) {
   std::string node = instruction.node() ? instruction.node()->str() : "";
-  return Status::error(status.code(),
-                       message(instruction.kernel()->c_str(), " at node '",
-                               node, "': ", status.message()));
+  const std::string kernel = instruction.kernel()->str();
+  return status
+      .saying(message(kernel, " at node '", node, "': ", status.message()))
+      .at({.kernel = kernel, .node = node});
 }
 
 } // namespace

@@ -98,6 +98,7 @@ public:
   /// Brings what is still to come, beside the first runs (RankFeed.cpp).
   Status startFeed(WeightArrivals &all);
   void stopFeed() { feed.reset(); }
+  int64_t comingBytes() const { return deviceWeights.comingBytes(); }
 
   // To and from other stages' devices (RankLinks.cpp).
   Status linkStages(DeviceLinks &all);

@@ -34,6 +34,7 @@ WeightFeedPlace Rank::feedPlace() {
   at.stage = place.stage;
   at.rank = place.nth;
   at.text = place.artifact.rankText(place.worldRank());
+  at.worldRank = place.worldRank();
   at.hostThreads = place.kernelThreads();
   // What does not stay in memory is best read when it is used.
   at.readsFiles =
@@ -68,6 +69,7 @@ WeightFeedPlace Rank::feedPlace() {
     at.onWeight = [this](const std::string &name) {
       place.options.onWeight(place.worldRank(), name);
     };
+  at.progress = place.options.progress;
   at.check = [this] {
     // A device has its own copies of what was packed.
     if (staging)

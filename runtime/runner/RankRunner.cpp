@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/check/TransferChecks.h"
 #include "runtime/base/Message.h"
+#include "runtime/collectives/WaitText.h"
 #include "runtime/runner/ReplicaCheck.h"
 
 #include <algorithm>
@@ -175,10 +176,12 @@ Status runInstruction(RankPlan &plan, const BoundInstruction &instruction,
   const StatusCode code = status.code() == StatusCode::Unsupported
                               ? StatusCode::Artifact
                               : status.code();
-  return Status::error(code, message("rank ", rank, ": ", instruction.name,
-                                     " at node '", instruction.node,
-                                     "' (instruction ", site.instruction,
-                                     "): ", status.message()));
+  return Status::error(code,
+                       message("rank ", rank, ": ", instruction.name,
+                               " at node '", instruction.node,
+                               "' (instruction ", site.instruction,
+                               "): ", status.message()),
+                       placeOf(site, rank));
 }
 
 Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
@@ -220,6 +223,9 @@ Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
       status = settle(plan, instruction, control);
     if (status.isOk() && control.world && instruction.replicated)
       status = checkReplicas(plan, instruction, site, control);
+    // Of a request that is ended from outside no instruction is the cause.
+    if (status.code() == StatusCode::Artifact && !control.failure.failed())
+      status = status.at(placeOf(site, rank));
     if (!status.isOk())
       return fail(status);
   }

@@ -36,31 +36,55 @@ Status giveSequence(std::unique_ptr<Sequence> sequence,
   return Status::ok();
 }
 
-Status readRow(shardrt_pool &pool, const shardrt_row &row) {
-  const size_t number = pool.rows.size();
+Status readRow(const shardrt_row &row, size_t number,
+               std::vector<InputTensor> &inputs, Row &read) {
   if (!row.sequence)
     return argumentError("shardrt_step: row ", number, " has no sequence");
   if (row.wanted < SHARDRT_LAST || row.wanted > SHARDRT_NONE)
     return argumentError("shardrt_step: row ", number, " has wanted ",
                          row.wanted, ", which is no shardrt_wanted");
-  std::vector<InputTensor> &inputs = pool.inputs[number];
   inputs.clear();
   SHARDC_RETURN_IF_ERROR(
       readTensors("shardrt_step", row.inputs, row.num_inputs, inputs));
   constexpr Wanted kWanted[] = {Wanted::Last, Wanted::All, Wanted::None};
-  pool.rows.push_back(
-      {row.sequence->sequence.get(), inputs, kWanted[row.wanted]});
+  read = {row.sequence->sequence.get(), inputs, kWanted[row.wanted]};
   return Status::ok();
 }
 
+Status checkRows(const shardrt_pool *pool, const shardrt_row *rows,
+                 size_t numRows) {
+  return pool && (numRows == 0 || rows)
+             ? Status::ok()
+             : argumentError("shardrt_step: pool and rows must not be NULL");
+}
+
 Status readRows(shardrt_pool *pool, const shardrt_row *rows, size_t numRows) {
-  if (!pool || (numRows > 0 && !rows))
-    return argumentError("shardrt_step: pool and rows must not be NULL");
+  SHARDC_RETURN_IF_ERROR(checkRows(pool, rows, numRows));
   pool->rows.clear();
   if (pool->inputs.size() < numRows)
     pool->inputs.resize(numRows);
   for (size_t i = 0; i < numRows; ++i)
-    SHARDC_RETURN_IF_ERROR(readRow(*pool, rows[i]));
+    SHARDC_RETURN_IF_ERROR(
+        readRow(rows[i], i, pool->inputs[i], pool->rows.emplace_back()));
+  return Status::ok();
+}
+
+/// Of a step that comes later.
+struct HeldRows {
+  std::deque<HeldInputs> inputs;
+  std::vector<Row> rows;
+};
+
+Status holdRows(const shardrt_pool *pool, const shardrt_row *rows,
+                size_t numRows, HeldRows &held) {
+  SHARDC_RETURN_IF_ERROR(checkRows(pool, rows, numRows));
+  std::vector<InputTensor> inputs;
+  for (size_t i = 0; i < numRows; ++i) {
+    Row row;
+    SHARDC_RETURN_IF_ERROR(readRow(rows[i], i, inputs, row));
+    row.inputs = held.inputs.emplace_back(inputs).tensors;
+    held.rows.push_back(row);
+  }
   return Status::ok();
 }
 
@@ -76,20 +100,49 @@ Status step(shardrt_pool *pool, const shardrt_run_options *given,
   return Status::ok();
 }
 
+/// Into a result that is taken.
+Status runRows(const char *function, shardrt_pool &pool,
+               std::span<const Row> rows, const RunOptions &options,
+               shardrt_result &result) {
+  if (Status status = result.beginRun(*pool.session, /*keepsCaches=*/true);
+      !status.isOk())
+    return status.saying(message(function, ": ", status.message()));
+  if (!result.boundInputs.empty())
+    return argumentError(function, ": inputs are bound, but rows have theirs");
+  SHARDC_RETURN_IF_ERROR(pool.pool->step(rows, result.outputs, options));
+  result.endRun();
+  return Status::ok();
+}
+
 Status stepInto(shardrt_pool *pool, const shardrt_run_options *given,
                 const shardrt_row *rows, size_t numRows,
                 shardrt_result *result) {
   if (!result)
     return argumentError("shardrt_step_into: result must not be NULL");
   SHARDC_RETURN_IF_ERROR(readRows(pool, rows, numRows));
-  result->beginRun(*pool->session->session, /*keepsCaches=*/true);
+  const TakenResult taken(*result);
+  SHARDC_RETURN_IF_ERROR(taken.check("shardrt_step_into"));
   RunOptions options;
   SHARDC_RETURN_IF_ERROR(
       readRunOptions("shardrt_step_into_with", given, options));
-  SHARDC_RETURN_IF_ERROR(
-      pool->pool->step(pool->rows, result->outputs, options));
-  result->hasRun = true;
-  return Status::ok();
+  return runRows("shardrt_step_into", *pool, pool->rows, options, *result);
+}
+
+Status submitStep(shardrt_pool *pool, const shardrt_run_options *given,
+                  const shardrt_row *rows, size_t numRows,
+                  shardrt_result *result, const shardrt_on_end &onEnd,
+                  shardrt_request **request) {
+  constexpr const char *kFunction = "shardrt_submit_step";
+  if (!result)
+    return argumentError(kFunction, ": result must not be NULL");
+  auto held = std::make_shared<HeldRows>();
+  SHARDC_RETURN_IF_ERROR(holdRows(pool, rows, numRows, *held));
+  return submitRequest(
+      kFunction, *pool->session, pool, given, result,
+      [pool, held, result](const RunOptions &options) {
+        return runRows(kFunction, *pool, held->rows, options, *result);
+      },
+      onEnd, request);
 }
 
 } // namespace
@@ -194,4 +247,14 @@ shardrt_status shardrt_step_into_with(shardrt_pool *pool,
                                       shardrt_result *result) {
   return guarded(
       [&] { return stepInto(pool, options, rows, numRows, result); });
+}
+
+shardrt_status shardrt_submit_step(shardrt_pool *pool,
+                                   const shardrt_run_options *options,
+                                   const shardrt_row *rows, size_t numRows,
+                                   shardrt_result *result, shardrt_on_end onEnd,
+                                   shardrt_request **request) {
+  return guarded([&] {
+    return submitStep(pool, options, rows, numRows, result, onEnd, request);
+  });
 }

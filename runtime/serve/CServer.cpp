@@ -15,13 +15,6 @@ struct shardrt_text {
 
 namespace {
 
-/// What a caller's function has returned.
-Status statusOf(shardrt_status status) {
-  return status == SHARDRT_OK ? Status::ok()
-                              : Status::error(static_cast<StatusCode>(status),
-                                              shardrt_last_error());
-}
-
 Status readServerOptions(shardrt_session *session,
                          const shardrt_server_options *given,
                          ServerOptions &options) {
@@ -51,7 +44,8 @@ Status readServerOptions(shardrt_session *session,
   if (all.reopen)
     options.reopen = [session, reopen = all.reopen,
                       context = all.context](Session &, const Status &why) {
-      return statusOf(reopen(session, why.message().c_str(), context));
+      return statusOfCaller(reopen(session, why.message().c_str(), context),
+                            shardrt_last_error());
     };
   return Status::ok();
 }

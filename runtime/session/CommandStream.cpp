@@ -54,13 +54,15 @@ Status CommandStream::sendPiece(std::span<const std::byte> piece) {
           return child->send(piece, deadline);
         });
     if (Transport::isTimeout(status))
-      return transport.abort(artifactError(
-          transport.rankText(transport.rank()), " ",
-          waitText(timeout,
-                   message(" for ",
-                           transport.rankTextWithPlace(child->otherRank()),
-                           " to take a command; all processes but rank 0 "
-                           "have to follow() it"))));
+      return transport.abort(
+          artifactError(
+              transport.rankText(transport.rank()), " ",
+              waitText(timeout,
+                       message(" for ",
+                               transport.rankTextWithPlace(child->otherRank()),
+                               " to take a command; all processes but rank 0 "
+                               "have to follow() it")))
+              .at({.rank = child->otherRank()}));
     SHARDC_RETURN_IF_ERROR(status);
   }
   return Status::ok();

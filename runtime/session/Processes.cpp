@@ -53,8 +53,9 @@ bool Processes::isSpeaker() const { return connected->isSpeaker(); }
 
 Status Processes::conclude(const Status &status) {
   if (!status.isOk() && rank() != 0 && !connected->failed())
-    return connected->abort(Status::error(
-        status.code(), message("rank ", rank(), ": ", status.message())));
+    return connected->abort(
+        status.saying(message("rank ", rank(), ": ", status.message()))
+            .at({.rank = rank()}));
   if (!status.isOk())
     return connected->abort(status);
   if (rank() == 0)

@@ -110,10 +110,11 @@ void Replicas::takeBack(const Settlement &found) {
                                found.isHalfDone(state->lastDone));
     if (isLost) {
       std::lock_guard lock(lostMutex);
-      state->lost = artifactError(
+      const auto lost = artifactError(
           "the state was lost when a request failed that had gone well on some "
           "ranks: ",
           found.status.message(), "; reset it, or create another one");
+      state->lost = lost.at(found.status.place());
       state->isLostByOthers =
           artifact.replicaOf(found.rank) != static_cast<int>(state->replica);
     } else if (canTakeBack && !isPool && state->lastDone == found.mostDone)

@@ -1,6 +1,7 @@
 #include "runtime/session/Replicas.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/launch/LoadProgress.h"
 #include "runtime/launch/QuietThread.h"
 #include "runtime/memory/SharedHosts.h"
 #include "runtime/session/Processes.h"
@@ -124,6 +125,8 @@ Status Replicas::openAll(const std::string &folder,
   SHARDC_RETURN_IF_ERROR(collectNeeds(artifact, devices,
                                       processes ? processes->rank() : -1,
                                       options.cachePositions, needs));
+  if (options.progress)
+    options.progress->begin(needs.size());
   if (!processes || !devices.isHost())
     SHARDC_RETURN_IF_ERROR(checkMemory(needs));
   if (processes)

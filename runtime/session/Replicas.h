@@ -226,7 +226,8 @@ template <typename Body> Status Replicas::withFiles(Body body) {
   if (files.isOk())
     return status;
   return status.isOk() ? files
-                       : artifactError(files.message(), "; ", status.message());
+                       : artifactError(files.message(), "; ", status.message())
+                             .at(status.place());
 }
 
 } // namespace shardc::runtime

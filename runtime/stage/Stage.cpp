@@ -150,10 +150,16 @@ void Stage::runJob(Rank &rank) {
     if (rank.status.isOk())
       rank.status = done;
   } catch (const std::exception &error) {
-    rank.status = artifactError("rank ", rank.place.rank, ": ", error.what());
+    rank.status =
+        artifactError("rank ", rank.place.worldRank(), ": ", error.what());
   } catch (...) {
-    rank.status = artifactError("rank ", rank.place.rank, ": a kernel threw");
+    rank.status =
+        artifactError("rank ", rank.place.worldRank(), ": a kernel threw");
   }
+  // Whether inputs fit, and when a request ends, is no matter of a rank.
+  if (rank.status.code() == StatusCode::Artifact && !place.world.hasFailed())
+    rank.status =
+        rank.status.at({.rank = rank.place.worldRank(), .stage = place.stage});
   if (!rank.status.isOk())
     failure.fail(rank.status);
 }
@@ -195,11 +201,12 @@ Status Stage::onAllRanks(Job kind, std::function<Status(Rank &)> newJob) {
     return Clock::now() - *waitsSince > grace();
   };
   stuck = !threads.run(call, giveUp);
-  if (stuck)
-    return artifactError(
-        failure.status().message(),
-        " (a rank no longer answers; open the artifact again)");
-  return failure.status();
+  const Status status = failure.status();
+  return stuck ? artifactError(
+                     status.message(),
+                     " (a rank no longer answers; open the artifact again)")
+                     .at(status.place())
+               : status;
 }
 
 } // namespace shardc::runtime

@@ -9,7 +9,9 @@ StageChannel &StageChannels::between(size_t profile, int64_t transfer,
   if (!world.transport) {
     auto &box = boxes[key];
     if (!box)
-      box = std::make_unique<ThreadChannel>(slots, ends.sender, ends.receiver);
+      box = std::make_unique<ThreadChannel>(
+          slots, ChannelEnd{ends.sender, ends.fromRank},
+          ChannelEnd{ends.receiver, ends.toRank});
     return *box;
   }
   auto &channel = channels[key];

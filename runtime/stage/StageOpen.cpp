@@ -2,6 +2,7 @@
 #include "runtime/artifact/check/TransferChecks.h"
 #include "runtime/base/Message.h"
 #include "runtime/collectives/net/NetworkCommunicator.h"
+#include "runtime/launch/LoadProgress.h"
 #include "runtime/stage/Stage.h"
 
 #include <algorithm>
@@ -238,6 +239,9 @@ Status Stage::load(WeightArrivals &all) {
                       [](Rank &rank) { return rank.tryGroups(); });
   arrivals = &all;
   SHARDC_RETURN_IF_ERROR(loadPrograms());
+  if (options.progress)
+    for (const auto &rank : ranks)
+      options.progress->tell(rank->comingBytes());
   for (const auto &rank : ranks)
     SHARDC_RETURN_IF_ERROR(rank->startFeed(all));
   return options.loadsBeside

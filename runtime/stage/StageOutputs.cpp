@@ -42,8 +42,7 @@ Status Stage::sizeOutputs() {
     const Status status = step.outputs[output->index()].reshape(
         output->element(), current->outputDims[o]);
     if (!status.isOk())
-      return Status::error(status.code(),
-                           message("output '", output->name()->c_str(),
+      return status.saying(message("output '", output->name()->c_str(),
                                    "': ", status.message()));
   }
   return Status::ok();
@@ -212,13 +211,15 @@ Status Stage::waitForOutput(Stream &stream, uint32_t output) const {
       });
   if (!Transport::isTimeout(status))
     return status;
-  return transport.end(artifactError(
-      artifact.rankText(0), " ",
-      waitText(options.timeout,
-               message(" for output '",
-                       program().outputs()->Get(output)->name()->c_str(),
-                       "' of ",
-                       transport.rankTextWithPlace(stream.otherRank())))));
+  return transport.end(
+      artifactError(
+          artifact.rankText(0), " ",
+          waitText(options.timeout,
+                   message(" for output '",
+                           program().outputs()->Get(output)->name()->c_str(),
+                           "' of ",
+                           transport.rankTextWithPlace(stream.otherRank()))))
+          .at({.rank = stream.otherRank()}));
 }
 
 } // namespace shardc::runtime

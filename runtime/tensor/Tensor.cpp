@@ -23,6 +23,7 @@ void Tensor::swap(Tensor &other) noexcept {
   std::swap(memory, other.memory);
   std::swap(capacity, other.capacity);
   std::swap(borrowed, other.borrowed);
+  std::swap(isFixed, other.isFixed);
   std::swap(owned, other.owned);
 }
 
@@ -44,6 +45,11 @@ Status Tensor::reshape(ElementType element, std::span<const int64_t> dims) {
   if (artifact::isSubByte(element))
     return argumentError("tensors of ", artifact::elementName(element),
                          " are inside of programs only");
+  if (isFixed && (element != type || !std::ranges::equal(dims, this->dims())))
+    return argumentError("it is ", artifact::elementName(element), " ",
+                         shapeText(dims), ", but bound to memory for ",
+                         artifact::elementName(type), " ",
+                         shapeText(this->dims()));
   int64_t needed = artifact::elementBytes(element);
   for (int64_t dim : dims)
     if (dim < 0 || __builtin_mul_overflow(needed, dim, &needed))

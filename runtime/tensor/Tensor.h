@@ -36,8 +36,8 @@ public:
     swap(taken);
     return *this;
   }
-  /// Uses `capacity` bytes at `data`, aligned to 64; a run that needs more is
-  /// an error. The caller keeps the memory alive.
+  /// Uses `capacity` bytes at `data`, aligned to the elements; a run that needs
+  /// more is an error. The caller keeps the memory alive.
   static Tensor borrow(void *data, int64_t capacity);
 
   ElementType element() const { return type; }
@@ -51,6 +51,8 @@ public:
 
   /// Sets type and shape; contents are undefined afterwards.
   Status reshape(ElementType element, std::span<const int64_t> dims);
+  /// From now on a run that makes anything else than it has now is an error.
+  void fix() { isFixed = true; }
 
 private:
   void swap(Tensor &other) noexcept;
@@ -60,7 +62,7 @@ private:
   int64_t sizes[kMaxRank] = {};
   std::byte *memory = nullptr;
   int64_t capacity = 0;
-  bool borrowed = false;
+  bool borrowed = false, isFixed = false;
   AlignedBuffer owned;
 };
 

@@ -3,6 +3,7 @@
 #include "runtime/base/Message.h"
 #include "runtime/launch/QuietThread.h"
 #include "runtime/transport/EngineStream.h"
+#include "runtime/transport/ErrorText.h"
 #include "runtime/transport/MemoryStream.h"
 #include "runtime/transport/Neighbours.h"
 #include "runtime/transport/TransportEngine.h"
@@ -289,7 +290,8 @@ Status Transport::waitForMessages(std::span<Stream *const> streams,
   if (gone < 0)
     return Status::ok();
   return abort(artifactError(rankText(gone), " has ended its session, but ",
-                             rankText(place.rank), " waits for it"));
+                             rankText(place.rank), " waits for it")
+                   .at({.rank = gone}));
 }
 
 Status Transport::waitForEnd(int peer) {
@@ -322,7 +324,7 @@ void Transport::fail(const Status &status, int lost) {
   header.tag = static_cast<uint64_t>(status.code());
   for (auto &peer : peers)
     if (peer && peer->state == Peer::State::Alive)
-      sendText(*peer, header, status.message());
+      sendText(*peer, header, textOf(status));
   notify();
   std::lock_guard lock(descriptionMutex);
   if (descriptions.onFailure)

@@ -203,7 +203,7 @@ private:
   void finishRound();
   void takeFailure(Peer &peer);
   void takeSettled(Peer &peer);
-  std::string unsettled() const;
+  Status unsettled() const;
 
   // Of the engine (TransportEngine.cpp).
   void progressEngine();

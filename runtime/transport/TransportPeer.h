@@ -24,9 +24,6 @@ struct PendingFrame {
 
 constexpr uint64_t kMaxText = 16 * 1024; ///< of a frame that is no message
 
-/// Of an error that a peer has sent.
-StatusCode codeOf(uint64_t tag);
-
 struct Transport::Peer {
   enum class State { Alive, Left, Lost };
 

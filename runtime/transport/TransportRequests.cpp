@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Message.h"
+#include "runtime/transport/ErrorText.h"
 #include "runtime/transport/Transport.h"
 #include "runtime/transport/TransportPeer.h"
 
@@ -12,14 +13,6 @@
 #include <cstring>
 
 namespace shardc::runtime {
-
-StatusCode codeOf(uint64_t tag) {
-  const auto code = static_cast<StatusCode>(tag);
-  const bool isError = tag > static_cast<uint64_t>(StatusCode::Ok) &&
-                       tag <= static_cast<uint64_t>(StatusCode::Deadline) &&
-                       code != StatusCode::Unsupported;
-  return isError ? code : StatusCode::Artifact;
-}
 
 //===----------------------------------------------------------------------===//
 // This process
@@ -71,7 +64,7 @@ Status Transport::end(const Status &status) {
       header.tag = static_cast<uint64_t>(status.code());
       for (auto &peer : peers)
         if (peer && peer->state == Peer::State::Alive)
-          sendText(*peer, header, status.message().substr(0, kMaxText / 2));
+          sendText(*peer, header, textOf(status));
       return round.found.status;
     }
   }
@@ -106,22 +99,24 @@ Status Transport::takeSettlement(std::chrono::milliseconds patience,
   const Status status = waitPatiently(patience, [&](Deadline deadline) {
     return wait(isThere, deadline, /*isOfRequest=*/false);
   });
-  return isTimeout(status) ? abort(artifactError(unsettled())) : status;
+  return isTimeout(status) ? abort(unsettled()) : status;
 }
 
-std::string Transport::unsettled() const {
+Status Transport::unsettled() const {
   std::vector<int> missing;
-  std::string text;
+  Status why;
   {
     std::lock_guard lock(requestMutex);
     for (const auto &peer : peers)
       if (peer && peer->settlements <= rounds)
         missing.push_back(peer->rank);
-    text = round.found.status.message();
+    why = round.found.status;
   }
+  std::string text = why.message();
   for (size_t i = 0; i < missing.size(); ++i)
     text += (i == 0 ? " (" : "; ") + rankTextWithPlace(missing[i]);
-  return text + " no longer answers; open the artifact again)";
+  return artifactError(text, " no longer answers; open the artifact again)")
+      .at(why.place());
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,7 +166,7 @@ void Transport::settleMine() {
   count(round, counts, place.rank == 0);
   std::string text(sizeof counts, '\0');
   std::memcpy(text.data(), &counts, sizeof counts);
-  text += round.found.status.message().substr(0, kMaxText / 2);
+  text += textOf(round.found.status);
   FrameHeader header{.kind = FrameKind::Settled};
   header.tag = static_cast<uint64_t>(round.found.status.code());
   for (auto &peer : peers) {
@@ -216,7 +211,7 @@ void Transport::finishRound() {
 void Transport::takeFailure(Peer &peer) {
   std::lock_guard lock(requestMutex);
   noteFailure(peer.settlements > rounds ? nextRound : round, peer.header.taken,
-              Status::error(codeOf(peer.header.tag), peer.text), peer.rank);
+              errorOf(peer.header.tag, peer.text), peer.rank);
 }
 
 void Transport::takeSettled(Peer &peer) {
@@ -235,7 +230,7 @@ void Transport::takeSettled(Peer &peer) {
   count(of, counts, peer.rank == 0);
   if (!isNext && isSettled)
     takeBack(peer);
-  noteFailure(of, counts.failed, Status::error(codeOf(peer.header.tag), why),
+  noteFailure(of, counts.failed, errorOf(peer.header.tag, why),
               static_cast<int>(counts.rank));
   if (!isNext)
     finishRound();

@@ -1,5 +1,6 @@
 //===- TransportThread.cpp - Reading, and who is gone ---------------------===//
 #include "runtime/base/Message.h"
+#include "runtime/transport/ErrorText.h"
 #include "runtime/transport/TransportEngine.h"
 #include "runtime/transport/TransportPeer.h"
 
@@ -312,7 +313,7 @@ void Transport::endFrame(Peer &peer) {
   }
   case FrameKind::Abort: {
     const bool isRank = header.taken <= static_cast<uint64_t>(place.size);
-    fail(Status::error(codeOf(header.tag), peer.text),
+    fail(errorOf(header.tag, peer.text),
          isRank ? static_cast<int>(header.taken) - 1 : -1);
     break;
   }
@@ -342,7 +343,8 @@ void Transport::lose(Peer &peer, const std::string &how) {
   fail(artifactError(rankTextWithPlace(peer.rank), " has died (", how, "); ",
                      rankTextWithPlace(place.rank), " found it; see what ",
                      place.launcher.empty() ? "the launcher" : place.launcher,
-                     " says of rank ", peer.rank),
+                     " says of rank ", peer.rank)
+           .at({.rank = peer.rank}),
        peer.rank);
 }
 
@@ -415,7 +417,8 @@ void Transport::findSilent(Deadline now) {
                      ": stopped, or on a machine that cannot be reached; ",
                      rankTextWithPlace(place.rank),
                      " found it; where processes may be that slow, raise "
-                     "SHARDC_HEARTBEAT"),
+                     "SHARDC_HEARTBEAT")
+           .at({.rank = lost}),
        lost);
 }
 

@@ -106,6 +106,7 @@ private:
         SHARDC_RETURN_IF_ERROR(
             copyOnThreads(*coming.slice, first - coming.offset,
                           last - coming.offset, piece + (first - begin)));
+      watch.read(std::max<int64_t>(last - first, 0));
       if (coming.offset + coming.slice->bytes <= end)
         next = i + 1;
     }
@@ -135,6 +136,7 @@ Status fillHost(const ComingSlices &slices, bool readsFiles,
     if (readsFiles && stays)
       releaseMapped(coming.slice->data,
                     static_cast<size_t>(coming.slice->bytes));
+    watch.read(coming.slice->bytes);
     if (i + 1 < slices.list.size())
       watch.arrived(slices.list[i + 1].step);
   }
@@ -235,6 +237,14 @@ void DeviceWeights::freePassing() {
     places.erase(each.slice);
   passing = {};
   passingMemory.release();
+}
+
+int64_t DeviceWeights::comingBytes() const {
+  int64_t bytes = 0;
+  for (const ComingSlices &slices : coming)
+    for (const ComingSlice &each : slices.list)
+      bytes += each.slice->bytes;
+  return bytes;
 }
 
 Status DeviceWeights::bring(Device &device, DeviceStream &stream,

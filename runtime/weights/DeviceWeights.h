@@ -49,6 +49,8 @@ public:
     (void)slice, (void)end;
     return Status::ok();
   }
+  /// So many bytes of it are there, or on their way to the device.
+  virtual void read(int64_t bytes) { (void)bytes; }
   /// Records `event` behind what was enqueued: all that is read before `step`.
   virtual Status sent(uint64_t step, DeviceStream &stream, DeviceEvent &event) {
     (void)step;
@@ -66,6 +68,8 @@ public:
   /// The load-time program is over.
   void freePassing();
 
+  /// Of all that is still to come.
+  int64_t comingBytes() const;
   /// All that is still to come. `readsFiles`: also the pages of what stays
   /// where it lies in a file.
   Status bring(Device &device, DeviceStream &stream, bool readsFiles,

@@ -2,6 +2,7 @@
 
 #include "runtime/base/Message.h"
 #include "runtime/launch/HostThreads.h"
+#include "runtime/launch/LoadProgress.h"
 #include "runtime/launch/QuietThread.h"
 
 #include <chrono>
@@ -52,7 +53,8 @@ void WeightFeed::run() {
   if (status.isOk())
     arrivals.reach(place.stage, place.rank, WeightArrivals::kAll);
   else
-    arrivals.fail(artifactError(place.text, ": ", status.message()));
+    arrivals.fail(artifactError(place.text, ": ", status.message())
+                      .at({.rank = place.worldRank}));
 }
 
 Status WeightFeed::bring() {
@@ -73,6 +75,11 @@ Status WeightFeed::begins(const ComingSlice &slice, uint64_t end) {
   if (place.measures)
     times.push_back({name, now(), 0});
   return Status::ok();
+}
+
+void WeightFeed::read(int64_t bytes) {
+  if (place.progress)
+    place.progress->add(bytes);
 }
 
 /// What is read next begins where the one before it ends.

@@ -28,10 +28,13 @@ struct WeightTiming {
 };
 
 /// Whose weights they are, and who is told.
+class LoadProgress;
+
 struct WeightFeedPlace {
   int stage = 0;
   size_t rank = 0;  ///< among those of WeightArrivals::expect
   std::string text; ///< "rank 3 (pp 1, tp 1)", for errors
+  int worldRank = -1;
   int hostThreads = 1;
   bool readsFiles = false;
   bool measures = false;
@@ -40,6 +43,7 @@ struct WeightFeedPlace {
   std::function<std::string(const ComingSlice &, uint64_t)> name, describe;
   /// Before each slice, with its name; may be empty.
   std::function<void(const std::string &)> onWeight;
+  std::shared_ptr<LoadProgress> progress = {}; ///< null: nobody looks
   /// When all have come: whether they are what was expected.
   std::function<Status()> check;
 };
@@ -63,6 +67,7 @@ public:
 private:
   Status begins(const ComingSlice &slice, uint64_t end) override;
   Status sent(uint64_t step, DeviceStream &stream, DeviceEvent &event) override;
+  void read(int64_t bytes) override;
   void arrived(uint64_t step) override;
   void run();
   Status bring();

@@ -275,8 +275,7 @@ Status loadWeights(const Artifact &artifact, size_t number, int rank,
   const artifact::Program &program = artifact.program(number);
   const std::vector<char> isPart = findParts(program);
   auto fail = [](const artifact::Weight &weight, const Status &status) {
-    return Status::error(
-        status.code(),
+    return status.saying(
         message("weight ", weight.name()->c_str(), ": ", status.message()));
   };
   std::vector<const WeightSlice *> all;

@@ -3,9 +3,12 @@
 import asyncio
 import ctypes
 import gc
+import io
 import os
+import pickle
 import threading
 import unittest
+from unittest import mock
 
 import ml_dtypes
 import numpy as np
@@ -19,6 +22,7 @@ from tests.python import support  # noqa: F401  before what follows
 from tests.support import EndToEnd, model_file, read_outputs
 
 import shardrt  # isort: skip
+from shardrt import _progress  # isort: skip
 from shardrt._tensors import Inputs  # isort: skip
 
 LLAMA = model_file("llama-dynamo-op18")
@@ -180,6 +184,88 @@ class Llama(EndToEnd):
         for outputs in asyncio.run(both()):
             self.assert_expected(outputs)
 
+        async def cancelled():
+            logits = [np.zeros_like(self.expected) for _ in range(5)]
+            runs = [asyncio.ensure_future(session.run_async(self.inputs, out={"logits": each})) for each in logits]
+            late = asyncio.ensure_future(session.run_async(self.inputs, deadline=60))
+            await asyncio.sleep(0)
+            for run in runs[1:]:
+                run.cancel()
+            found = await asyncio.gather(*runs, late, return_exceptions=True)
+            self.assertTrue(all(isinstance(each, asyncio.CancelledError) for each in found[1:5]), found)
+            self.assertIs(found[0]["logits"], logits[0])
+            self.assert_expected(found[0])
+            self.assert_expected(found[5])
+            with self.assertRaisesRegex(shardrt.InvalidArgument, "missing input"):
+                await session.run_async({})
+            # Whoever closes it in the loop waits for the run, which then has ended.
+            last = asyncio.ensure_future(session.run_async(self.inputs))
+            await asyncio.sleep(0)
+            session.close()
+            return await last
+
+        self.assert_expected(asyncio.run(cancelled()))
+
+    def test_outputs_in_memory_of_the_callers(self):
+        session, random = self.open(), np.random.default_rng(5)
+        logits = np.zeros_like(self.expected)
+        self.assertIs(session.run(self.inputs, out={"logits": logits})["logits"], logits)
+        self.assert_expected({"logits": logits})
+        foreign = Foreign(np.zeros_like(logits))
+        self.assertIs(session.run(self.inputs, out={"logits": foreign})["logits"], foreign)
+        self.assert_expected({"logits": foreign.array})
+        apart = session.run(self.inputs)["logits"]
+        self.assert_expected({"logits": apart})
+        self.assertFalse(np.shares_memory(apart, logits), "nothing is bound any more")
+        n, m, k = logits.shape
+        for strided in (np.zeros((k, m, n), np.float32).T, np.full((n, m, k + 3), 7, np.float32)[:, ::-1, 1:-2],
+                        np.zeros((2 * n, m, k), np.float32)[::2]):  # fmt: skip
+            session.run(self.inputs, out={"logits": strided})
+            self.assert_expected({"logits": strided})
+        for wrong, why in ((np.zeros((n, m, k + 1), np.float32), "bound to memory for float32"),
+                           (np.zeros((n, m), np.float32), "has 2 dims"), (np.zeros((n, m, k)), "is float64, expected float32"),
+                           (np.broadcast_to(np.float32(0), (n, m, k)), "read only"),
+                           (np.lib.stride_tricks.as_strided(logits, strides=(m * k * 4, k * 4, 0)), "upon each other"),
+                           ([0.0], "expected an array"), (np.zeros((n, m, k), ">f4"), "other byte order"),
+                           (np.zeros((n, m, k), [("a", "u1"), ("b", "<f4")])["b"], "no multiples")):  # fmt: skip
+            with self.subTest(why), self.assertRaisesRegex((ValueError, TypeError), why):
+                session.run(self.inputs, out={"logits": wrong})
+        with self.assertRaisesRegex(shardrt.InvalidArgument, "no output 'other'"):
+            session.run(self.inputs, out={"other": logits})
+        self.assert_expected(session.run(self.inputs))
+
+        binding = session.bind(inputs := {name: array.T.copy().T for name, array in self.inputs.items()}, {"logits": logits})
+        self.assertIn("input_ids", repr(binding))
+        for _ in range(2):
+            inputs["input_ids"][:] = random.permutation(inputs["input_ids"].ravel()).reshape(inputs["input_ids"].shape)
+            binding.run()
+            np.testing.assert_allclose(logits, session.run(inputs)["logits"], rtol=1e-5, atol=1e-5)
+        with self.assertRaisesRegex(shardrt.InvalidArgument, "given twice"):
+            binding.run(self.inputs)
+        with self.assertRaisesRegex(shardrt.InvalidArgument, "no input 'x'"):
+            session.bind({"x": logits}, {})
+
+    def test_progress_of_loading(self):
+        told = []
+        session = self.open(progress=lambda *amounts: told.append(amounts))
+        self.assertEqual(told[-1][0], told[-1][1])
+        self.assertGreater(told[-1][1], 0)
+        self.assertEqual(told, sorted(told))
+        session.close()
+        with mock.patch("sys.stderr", io.StringIO()) as seen, mock.patch("shardrt._progress.PATIENCE", 0):
+            bar = _progress.Bar("weights")
+            bar(3 << 20, 12 << 20)
+            bar(1 << 30, 4 << 30)
+            bar(4 << 30, 4 << 30)
+            lines = seen.getvalue().split("\r")
+        self.assertEqual(lines[1].rstrip(), "weights [#####               ]  25 %, 3 of 12 MiB")
+        self.assertEqual(lines[2].rstrip(), "weights [#####               ]  25 %, 1.0 of 4.0 GiB")
+        self.assertEqual((lines[3].strip(), lines[4]), ("", ""), "nothing of it is left")
+        with mock.patch("sys.stderr", io.StringIO()) as seen, mock.patch("shardrt._progress.PATIENCE", 1000):
+            self.open(progress=True).close()
+            self.assertEqual(seen.getvalue(), "", "it is open before anybody looks")
+            self.assertFalse(_progress.is_seen(), "no terminal")
+
     def test_mistakes(self):
         session = self.open()
         with self.assertRaisesRegex(shardrt.InvalidArgument, "missing input 'attention_mask': expected int64"):
@@ -208,13 +294,17 @@ class Llama(EndToEnd):
         session = self.open("--pp", 2)
         with self.assertRaises(shardrt.Error) as caught:
             session.run(self.inputs | {"input_ids": self.inputs["input_ids"] + 100000})
-        self.assertEqual((caught.exception.node, caught.exception.operator), ("node_embedding", "Gather"))
-        self.assertIn(caught.exception.rank, (0, 1))
+        error = caught.exception
+        self.assertEqual((error.node, error.operator, error.stage), ("node_embedding", "Gather", 0))
+        self.assertIn(f"rank {error.rank}: Gather", str(error))
+        self.assertIn(error.rank, (0, 1))
+        self.assertIn(f"(instruction {error.instruction})", str(error))
         self.assert_expected(session.run(self.inputs))
-        error = shardrt.Error("rank 5 (pp 1, tp 1): AllReduce at node 'a b' was given up")
-        self.assertEqual((error.rank, error.stage, error.node, error.operator), (5, 1, "a b", "AllReduce"))
-        error = shardrt.Error("no room")
-        self.assertEqual((error.rank, error.stage, error.node, error.operator), (None, None, None, None))
+        with self.assertRaises(shardrt.InvalidArgument) as caught:
+            session.run({})
+        error = caught.exception
+        self.assertEqual((error.rank, error.stage, error.instruction, error.node, error.operator), (None,) * 5)
+        self.assertEqual(pickle.loads(pickle.dumps(shardrt.Error("at", rank=3, node="up"))).__dict__["rank"], 3)
 
     def test_runs_end_early(self):
         session, cancellation = self.open(), shardrt.Cancellation()

@@ -1,9 +1,11 @@
 //===- main.cpp - shardrun: runs an artifact of shardc --------------------===//
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Message.h"
+#include "runtime/launch/LoadProgress.h"
 #include "runtime/session/Processes.h"
 #include "tools/flags/Unexpected.h"
 #include "tools/shardrun/Devices.h"
+#include "tools/shardrun/LoadBar.h"
 #include "tools/shardrun/Options.h"
 #include "tools/shardrun/Prompt.h"
 #include "tools/shardrun/Report.h"
@@ -47,6 +49,8 @@ Status openSession(const Options &options, Processes *processes,
   from.cachePositions = options.preflight ? options.cache : 0;
   from.loadsBeside = !options.loadsFirst;
   from.measure = options.profile || !options.trace.empty();
+  if (LoadBar::isSeen() && (!processes || processes->rank() == 0))
+    from.progress = std::make_shared<LoadProgress>(LoadBar());
   return Session::open(options.artifact, from, session);
 }
 

@@ -11,6 +11,7 @@
 """
 
 from ._library import library as _library
+from .bindings import Binding
 from .encoding import run_texts
 from .errors import ArtifactError, Busy, Cancelled, DeadlineExceeded, Error, InvalidArgument, Unavailable
 from .generation import Generation, Options, Piece
@@ -19,13 +20,14 @@ from .processes import Processes, join
 from .sampling import Sampling
 from .sequences import Pool, Row, Sequence
 from .server import Counts, Server
-from .session import Cancellation, Session, Spent, State, ValueInfo
+from .session import Cancellation, Session, Spent, ValueInfo
+from .state import State
 from .texts import Chooser, Text, Token
 from .tokenizer import Tokenizer
 
 __version__ = "0.1.0"
 __all__ = [
-    "ArtifactError", "Busy", "Cancellation", "Cancelled", "Chooser", "Counts", "DeadlineExceeded", "Error", "Generation",
+    "ArtifactError", "Binding", "Busy", "Cancellation", "Cancelled", "Chooser", "Counts", "DeadlineExceeded", "Error", "Generation",
     "Generator", "InvalidArgument", "Options", "Piece", "Pool", "Processes", "Row", "Sampling", "Sequence", "Server",
     "Session", "Spent", "State", "Text", "Token", "Tokenizer", "Unavailable", "ValueInfo", "join", "library_version", "run_texts",
 ]  # fmt: skip

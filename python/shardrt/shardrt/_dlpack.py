@@ -43,8 +43,8 @@ _get_pointer.restype = ctypes.c_void_p
 _get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-def view(array: Any, name: str) -> tuple[np.ndarray[Any, Any], str, Any]:
-    """A view of an array's elements, the name of their type, and what has to live as long as the view.
+def view(array: Any, what: str) -> tuple[np.ndarray[Any, Any], str, Any]:
+    """Of what is given as `what`: a view of an array's elements, the name of their type, and what has to live as long as the view.
 
     The capsule stays unconsumed: its own destructor gives the memory back when it goes.
     """
@@ -53,11 +53,11 @@ def view(array: Any, name: str) -> tuple[np.ndarray[Any, Any], str, Any]:
     assert address is not None
     tensor = _DLTensor.from_address(address)
     if tensor.device_type not in _HOST:
-        raise TypeError(f"input '{name}' is on device ({tensor.device_type}, {tensor.device_id}), expected memory of the "
+        raise TypeError(f"{what} is on device ({tensor.device_type}, {tensor.device_id}), expected memory of the "
                         "host: copy it there")  # fmt: skip
     known = _DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
     if known is None:
-        raise TypeError(f"input '{name}' has DLPack type ({tensor.code}, {tensor.bits}, {tensor.lanes}), which no input has")
+        raise TypeError(f"{what} has DLPack type ({tensor.code}, {tensor.bits}, {tensor.lanes}), which no input or output has")
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     itemsize = tensor.bits // 8
     if 0 in shape:

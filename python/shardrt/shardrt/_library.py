@@ -10,6 +10,14 @@ from typing import Any, Optional
 SONAME = "libshardrt.so.0"
 
 
+ON_PROGRESS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+ON_END = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
+
+
+class OnEndOfC(ctypes.Structure):
+    _fields_ = [("call", ON_END), ("context", ctypes.c_void_p)]
+
+
 class TensorOfC(ctypes.Structure):
     _fields_ = [
         ("name", ctypes.c_char_p),
@@ -33,6 +41,35 @@ class OptionsOfC(ctypes.Structure):
         ("loads_beside", ctypes.c_int32),
         ("unused_too", ctypes.c_int32),
         ("processes", ctypes.c_void_p),
+        ("on_progress", ON_PROGRESS),
+        ("progress_context", ctypes.c_void_p),
+    ]
+
+
+class ViewOfC(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("dims", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("data", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+    ]
+
+
+class ErrorInfoOfC(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("code", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("stage", ctypes.c_int32),
+        ("instruction", ctypes.c_int32),
+        ("kernel", ctypes.c_char_p),
+        ("node", ctypes.c_char_p),
+        ("message", ctypes.c_char_p),
     ]
 
 
@@ -91,7 +128,6 @@ class RowOfC(ctypes.Structure):
 REOPEN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 CHOOSE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.POINTER(ctypes.c_float), ctypes.c_size_t, ctypes.c_void_p)
 ON_TOKEN = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
-ON_END = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
 
 
 class ServerOptionsOfC(ctypes.Structure):
@@ -148,6 +184,7 @@ _TO = ctypes.POINTER(ctypes.c_void_p)
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "version": (ctypes.c_char_p, []),
     "last_error": (ctypes.c_char_p, []),
+    "last_error_info": (_I, [ctypes.POINTER(ErrorInfoOfC)]),
     "open": (_I, [ctypes.c_char_p, ctypes.POINTER(OptionsOfC), _TO]),
     "close": (None, [_P]),
     "is_lost": (_I, [_P]),
@@ -170,6 +207,12 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "result_create": (_I, [_P, _TO]),
     "result_destroy": (None, [_P]),
     "result_output": (_I, [_P, _N, ctypes.POINTER(TensorOfC)]),
+    "result_bind": (_I, [_P, ctypes.POINTER(ViewOfC)]),
+    "result_bind_input": (_I, [_P, ctypes.POINTER(ViewOfC)]),
+    "result_unbind": (_I, [_P]),
+    "submit": (_I, [_P, _P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(TensorOfC), _N, _P, OnEndOfC, _TO]),
+    "request_cancel": (None, [_P]),
+    "request_destroy": (None, [_P]),
     "run_into": (_I, [_P, _P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(TensorOfC), _N, _P]),
     "state_create": (_I, [_P, _L, _TO]),
     "state_fork": (_I, [_P, _TO]),

@@ -9,7 +9,8 @@ from typing import Any, Optional, Protocol, cast
 from ._tensors import Array
 from ._text_inputs import TextInputs
 from .sequences import Pool, Row, Sequence as RowSequence
-from .session import Cancellation, Session, State
+from .session import Cancellation, Session
+from .state import State
 
 
 class Kept(Protocol):

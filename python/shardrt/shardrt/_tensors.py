@@ -6,7 +6,7 @@ import ctypes
 import functools
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
@@ -16,24 +16,25 @@ from ._types import NAMES, NUMBERS, dtype_of
 from .errors import check
 
 if TYPE_CHECKING:
+    from .bindings import Views
     from .session import ValueInfo
 
 Array = np.ndarray[Any, Any]
 
 
-_name_of = functools.lru_cache(maxsize=64)(lambda dtype: str(dtype.name))  # NumPy puts it together each time
+name_of = functools.lru_cache(maxsize=64)(lambda dtype: str(dtype.name))  # NumPy puts it together each time
 
 
 def _operand(name: str, value: Any, infos: Mapping[str, ValueInfo]) -> tuple[Array, str, Any]:
     """Elements, their type, and what holds them. Numbers and lists become what the input is."""
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
-        return array, _name_of(array.dtype), value
+        return array, name_of(array.dtype), value
     if hasattr(value, "__dlpack__"):
-        return _dlpack.view(value, name)
+        return _dlpack.view(value, f"input '{name}'")
     info = infos.get(name)
     array = np.asarray(value, dtype_of(info.dtype, f"input '{name}'") if info else None)
-    return array, _name_of(array.dtype), None
+    return array, name_of(array.dtype), None
 
 
 class Inputs:
@@ -103,17 +104,22 @@ class Result:
     def __del__(self) -> None:
         self._home.give_back(self.handle)
 
-    def arrays(self, outputs: Sequence[ValueInfo], kept: bool) -> dict[str, Array]:
-        """By name, without those that a state keeps."""
-        return _arrays(library().shardrt_result_output, self.handle, outputs, kept, owner=self)
+    def arrays(self, outputs: Sequence[ValueInfo], kept: bool, out: Optional[Views] = None) -> dict[str, Any]:
+        """By name, without those that a state keeps; those that were bound as the caller has them."""
+        return _arrays(library().shardrt_result_output, self.handle, outputs, kept, out.arrays if out else {}, owner=self)
 
 
-def _arrays(get: Any, handle: int, outputs: Sequence[ValueInfo], kept: bool, owner: Any) -> dict[str, Array]:
+def _arrays(
+    get: Any, handle: int, outputs: Sequence[ValueInfo], kept: bool, bound: Mapping[str, Any], owner: Any
+) -> dict[str, Any]:
     """What `get` gives by number; memory belongs to the owner."""
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, Any] = {}
     tensor = TensorOfC()
     for index, info in enumerate(outputs):
         if kept and info.is_cache:
+            continue
+        if info.name in bound:
+            arrays[info.name] = bound[info.name]
             continue
         check(get(handle, index, ctypes.byref(tensor)))
         shape = tuple(tensor.dims[i] for i in range(tensor.rank))

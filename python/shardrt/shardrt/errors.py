@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import re
+import ctypes
 from typing import Optional
 
-from ._library import library
-
-_NODE = re.compile(r"at node '([^']*)'")
-_RANK = re.compile(r"\brank (\d+)\b")
-_STAGE = re.compile(r"\bstage (\d+)\b|\brank \d+ \([^)]*\bpp (\d+)")
-_OPERATOR = re.compile(r"(\w+) at node '")
+from ._library import ErrorInfoOfC, library
 
 
 class Error(Exception):
-    """The message is that of the runtime. `rank`, `stage`, `node` (of the ONNX model) and `operator` say where it was, as
-    far as the message names them, else None."""
+    """The message is that of the runtime, which also says where it was, as far as it knows, else None."""
 
     rank: Optional[int]
+    """Of the world; of ranks that did not come in time the first of them."""
     stage: Optional[int]
+    """Of the pipeline."""
+    instruction: Optional[int]
+    """Of the rank's program."""
     node: Optional[str]
+    """Of the ONNX model."""
     operator: Optional[str]
+    """What ran there: "MatMul", "all_reduce"."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        rank: Optional[int] = None,
+        stage: Optional[int] = None,
+        instruction: Optional[int] = None,
+        node: Optional[str] = None,
+        operator: Optional[str] = None,
+    ) -> None:
         super().__init__(message)
-        rank, stage = _RANK.search(message), _STAGE.search(message)
-        node, operator = _NODE.search(message), _OPERATOR.search(message)
-        self.rank = int(rank[1]) if rank else None
-        self.stage = int(stage[1] or stage[2]) if stage else None
-        self.node = node[1] if node else None
-        self.operator = operator[1] if operator else None
+        self.rank, self.stage, self.instruction, self.node, self.operator = rank, stage, instruction, node, operator
 
 
 class InvalidArgument(Error, ValueError):
@@ -59,9 +63,15 @@ class DeadlineExceeded(Error, TimeoutError):
 _KINDS: dict[int, type[Error]] = {2: InvalidArgument, 6: Cancelled, 7: DeadlineExceeded}
 
 
-def error_of(status: int, message: str) -> Error:
-    """As a shardrt_status and its message say it."""
-    return _KINDS.get(status, ArtifactError)(message)
+def last_error(status: int) -> Error:
+    """That of the last call of this thread that failed, with this shardrt_status."""
+    info = ErrorInfoOfC(size=ctypes.sizeof(ErrorInfoOfC))
+    library().shardrt_last_error_info(ctypes.byref(info))
+    rank, stage, instruction = (None if number < 0 else number for number in (info.rank, info.stage, info.instruction))
+    node, operator = (text.decode(errors="replace") or None for text in (info.node, info.kernel))
+    kind = _KINDS.get(status, ArtifactError)
+    message = info.message.decode(errors="replace")
+    return kind(message, rank=rank, stage=stage, instruction=instruction, node=node, operator=operator)
 
 
 def status_of(error: Optional[BaseException]) -> int:
@@ -74,4 +84,4 @@ def status_of(error: Optional[BaseException]) -> int:
 def check(status: int) -> None:
     """Raises what a call has returned, unless it is SHARDRT_OK."""
     if status != 0:
-        raise error_of(status, library().shardrt_last_error().decode(errors="replace"))
+        raise last_error(status)

@@ -26,7 +26,7 @@ from ._library import CHOOSE, COUNTS, ON_END, REOPEN, CountsOfC, ServerOptionsOf
 from ._tensors import Inputs
 from ._text_inputs import TextInputs
 from ._types import dtype_of
-from .errors import Busy, Error, InvalidArgument, Unavailable, check, error_of
+from .errors import Busy, Error, InvalidArgument, Unavailable, check, last_error
 from .session import Session
 from .texts import Choose, Chooser, Text, Token
 
@@ -269,7 +269,7 @@ class Server(Closing):
         if text is None:
             return
         with self._callback():
-            text._end(None if status == 0 else error_of(status, (message or b"").decode(errors="replace")))
+            text._end(None if status == 0 else last_error(status))
 
     def _on_lost(self, _: int, message: bytes, __: int) -> int:
         with self._callback():

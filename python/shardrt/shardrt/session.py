@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import contextlib
 import ctypes
 import os
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, Union
 
-from ._held import Closing, Held
-from ._library import OptionsOfC, RunOptionsOfC, SessionInfoOfC, SpentOfC, ValueInfoOfC, library
-from ._tensors import Array, Inputs, Results
+from . import _progress, _requests
+from ._held import Closing
+from ._library import ON_PROGRESS, OptionsOfC, RunOptionsOfC, SessionInfoOfC, SpentOfC, ValueInfoOfC, library
+from ._tensors import Inputs, Result, Results
 from ._types import NAMES, dtype_of
+from .bindings import Binding, Views
 from .errors import check
+from .state import State
 
 if TYPE_CHECKING:
     from .processes import Processes
@@ -117,6 +119,8 @@ class Session(Closing):
     native_code: False runs no code of the artifact's, and raises where it has some.
     loads_beside: open at once, and read weights beside the first runs.
     processes: of which each is a rank (shardrt.join); None: ranks are threads of this one.
+    progress: called with the bytes of weights that have come, and those of all, by some thread; True: a bar on stderr; None:
+        that, where stderr is a terminal or a notebook, opening takes a while, and SHARDC_PROGRESS is not 0.
     """
 
     artifact: str
@@ -145,6 +149,7 @@ class Session(Closing):
         native_code: bool = True,
         loads_beside: bool = False,
         processes: Optional[Processes] = None,
+        progress: Union[Callable[[int, int], None], bool, None] = None,
     ) -> None:
         self._handle: Optional[int] = None
         self._process = os.getpid()
@@ -153,6 +158,10 @@ class Session(Closing):
         self._results = Results()
         self._parts: weakref.WeakSet[Any] = weakref.WeakSet()
         self.artifact = os.fspath(artifact)
+        bar = _progress.Bar("weights") if progress is True or (progress is None and _progress.is_seen()) else None
+        on_progress = bar or (progress if callable(progress) else None)
+        # As long as the session: weights may come beside runs.
+        self._on_progress = ON_PROGRESS(lambda loaded, of, _: on_progress(loaded, of)) if on_progress else ON_PROGRESS()
         options = OptionsOfC(
             size=ctypes.sizeof(OptionsOfC),
             weights_root=os.fsencode(weights_root) if weights_root is not None else None,
@@ -163,9 +172,14 @@ class Session(Closing):
             device=device.encode() if device is not None else None,
             loads_beside=loads_beside,
             processes=processes._for_session(self) if processes is not None else None,
+            on_progress=self._on_progress,
         )
         made = ctypes.c_void_p()
-        check(library().shardrt_open(os.fsencode(artifact), ctypes.byref(options), ctypes.byref(made)))
+        try:
+            check(library().shardrt_open(os.fsencode(artifact), ctypes.byref(options), ctypes.byref(made)))
+        finally:
+            if bar:
+                bar.finish()
         assert made.value is not None
         self._handle = made.value
         _opened.add(self)
@@ -219,40 +233,81 @@ class Session(Closing):
         inputs: Mapping[str, Any],
         *,
         state: Optional[State] = None,
+        out: Optional[Mapping[str, Any]] = None,
         deadline: Optional[float] = None,
         cancellation: Optional[Cancellation] = None,
-    ) -> dict[str, Array]:
+    ) -> dict[str, Any]:
         """Runs one request, and returns its outputs by name.
 
         inputs: by name: NumPy arrays, anything with __dlpack__ in the host's memory (PyTorch's tensors), or numbers and
             lists. Arrays have the type that `Session.inputs` says; they are not copied, unless their strides are not
             those of a dense row-major array.
         state: keeps the KV caches; inputs and outputs that are caches are then left out.
+        out: arrays that outputs are written into, by name, of the type and shape that they have, NumPy's or with
+            __dlpack__: in place where they are dense and row-major, else copied once. They are what is returned then.
+            After an error their contents are undefined.
         deadline: seconds after which the run ends with DeadlineExceeded.
 
-        Outputs are arrays in memory of their own, which is the runtime's: nothing is copied, and later runs leave them
-        alone. (torch.from_dlpack takes them without a copy as well.)
+        Other outputs are NumPy arrays in memory of their own, which is the runtime's: nothing is copied, and later runs leave
+        them alone. (torch.from_dlpack takes them without a copy as well.)
         """
-        for info in self.outputs:
-            dtype_of(info.dtype, f"output '{info.name}'")  # before it has run
-        given = Inputs(inputs, self._by_name)
+        given, views = Inputs(inputs, self._by_name), self._views_of(out)
         options = run_options(deadline, cancellation)
         with self._using() as handle, state._using(self) if state is not None else contextlib.nullcontext() as kept:
-            result = self._results.take(handle)
-            run_into = library().shardrt_run_into
-            check(run_into(handle, kept, ctypes.byref(options), given.tensors, len(given.tensors), result.handle))
-            return result.arrays(self.outputs, kept=state is not None)
+            with self._bound(handle, views) as result:
+                run_into = library().shardrt_run_into
+                check(run_into(handle, kept, ctypes.byref(options), given.tensors, len(given.tensors), result.handle))
+                return result.arrays(self.outputs, state is not None, views)
+
+    def _views_of(self, out: Optional[Mapping[str, Any]]) -> Optional[Views]:
+        views = Views("output", out) if out else None
+        for info in self.outputs:
+            if views is None or info.name not in views.arrays:
+                dtype_of(info.dtype, f"output '{info.name}'")  # before it has run
+        return views
+
+    @contextlib.contextmanager
+    def _bound(self, handle: int, *views: Optional[Views]) -> Iterator[Result]:
+        """A result that writes, and reads, there meanwhile."""
+        result = self._results.take(handle)
+        try:
+            for each in views:
+                if each is not None:
+                    each.bind(result)
+            yield result
+        finally:
+            if any(views):
+                library().shardrt_result_unbind(result.handle)
+
+    def bind(self, inputs: Mapping[str, Any], out: Mapping[str, Any]) -> Binding:
+        """For runs again and again: arrays that hold inputs, and those that outputs are written into (see run). NumPy's, or
+        with __dlpack__; inputs may have any strides, and those that are not dense are copied by each run."""
+        return Binding(self, Views("input", inputs), Views("output", out))
 
     async def run_async(
-        self, inputs: Mapping[str, Any], *, state: Optional[State] = None, deadline: Optional[float] = None
-    ) -> dict[str, Array]:
-        """As run, on a thread beside the event loop. If the task is cancelled, so is the run."""
-        cancellation = Cancellation()
-        try:
-            return await asyncio.to_thread(self.run, inputs, state=state, deadline=deadline, cancellation=cancellation)
-        except asyncio.CancelledError:
-            cancellation.cancel()
-            raise
+        self,
+        inputs: Mapping[str, Any],
+        *,
+        state: Optional[State] = None,
+        out: Optional[Mapping[str, Any]] = None,
+        deadline: Optional[float] = None,
+    ) -> dict[str, Any]:
+        """As run, on a thread of the library's beside the event loop. If the task is cancelled, so is the run."""
+        given, views = Inputs(inputs, self._by_name), self._views_of(out)
+        options = run_options(deadline, None)
+        with contextlib.ExitStack() as pins:
+            handle = pins.enter_context(self._using())
+            kept = pins.enter_context(state._pinned(self)) if state is not None else None
+            with self._bound(handle, views) as result:
+                submit = library().shardrt_submit
+                # Whoever closes the session may be this thread: it waits for the request, not for the task.
+                await _requests.run(
+                    lambda on_end, request: submit(
+                        handle, kept, ctypes.byref(options), given.tensors, len(given.tensors), result.handle, on_end, request
+                    ),
+                    pins.pop_all().close,
+                )
+                return result.arrays(self.outputs, state is not None, views)
 
     def state(self, capacity: int) -> State:
         """An empty state of a model with KV caches, for so many positions (prompt and steps)."""
@@ -299,74 +354,3 @@ class Session(Closing):
         if handle is not None:
             self._results.close()
             library().shardrt_close(handle)
-
-
-class State(Held):
-    """The KV caches of one sequence or batch, kept by the ranks between runs (Session.state).
-
-        state = session.state(capacity=64)
-        logits = session.run({"input_ids": prompt, ...}, state=state)["logits"]
-        logits = session.run({"input_ids": token, ...}, state=state)["logits"]
-    """
-
-    def __init__(self, session: Session, handle: ctypes.c_void_p) -> None:
-        self._session, self._handle, self._lock = session, handle.value, threading.RLock()
-        session._parts.add(self)
-
-    @contextlib.contextmanager
-    def _using(self, session: Session) -> Iterator[int]:
-        with self._lock:
-            if self._handle is None:
-                raise ValueError("the state is closed")
-            if session is not self._session:
-                raise ValueError("the state is of another session")
-            yield self._handle
-
-    @property
-    def length(self) -> int:
-        """Positions taken."""
-        with self._using(self._session) as handle:
-            return int(library().shardrt_state_length(handle))
-
-    @property
-    def capacity(self) -> int:
-        """Positions that there is room for."""
-        with self._using(self._session) as handle:
-            return int(library().shardrt_state_capacity(handle))
-
-    @property
-    def memory(self) -> dict[int, tuple[int, int]]:
-        """Of the ranks of this process, by number: bytes that its caches have taken of the device, and bytes of addresses
-        for the whole capacity; both 0 before the first run."""
-        rank, committed, reserved = ctypes.c_int32(), ctypes.c_int64(), ctypes.c_int64()
-        found = {}
-        with self._using(self._session) as handle:
-            for index in range(library().shardrt_state_num_ranks(handle)):
-                given = ctypes.byref(rank), ctypes.byref(committed), ctypes.byref(reserved)
-                check(library().shardrt_state_memory(handle, index, *given))
-                found[rank.value] = committed.value, reserved.value
-        return found
-
-    def reset(self) -> None:
-        """Empty again, for any batch; memory is kept."""
-        with self._using(self._session) as handle:
-            library().shardrt_state_reset(handle)
-
-    def fork(self) -> State:
-        """A copy that goes its own way: beams, or a prompt that several texts have."""
-        made = ctypes.c_void_p()
-        with self._using(self._session) as handle:
-            check(library().shardrt_state_fork(handle, ctypes.byref(made)))
-        return State(self._session, made)
-
-    def close(self) -> None:
-        """Gives the memory back; its session does so, too."""
-        with self._lock:
-            handle, self._handle = self._handle, None
-        if handle is not None and os.getpid() == self._session._process:
-            library().shardrt_state_destroy(handle)
-
-    def __repr__(self) -> str:
-        if self._handle is None:
-            return "<shardrt.State, closed>"
-        return f"<shardrt.State, {self.length} of {self.capacity} positions>"

@@ -26,6 +26,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -37,16 +38,38 @@ namespace shardrt {
 class [[nodiscard]] Status {
 public:
   Status() = default;
-  /// What a call of C returned, with its message.
-  Status(shardrt_status code)
-      : value(code), text(code == SHARDRT_OK ? "" : shardrt_last_error()) {}
+  /// What a call of C returned, with what that says of it.
+  Status(shardrt_status code) : value(code) {
+    if (code == SHARDRT_OK)
+      return;
+    shardrt_error_info info = {};
+    info.size = sizeof info;
+    if (shardrt_last_error_info(&info) == SHARDRT_OK)
+      why = std::make_shared<Why>(Why{info.rank, info.stage, info.instruction,
+                                      info.kernel, info.node, info.message});
+  }
   bool isOk() const { return value == SHARDRT_OK; }
   shardrt_status code() const { return value; }
-  const std::string &message() const { return text; }
+  const std::string &message() const { return get().message; }
+
+  // Where it arose, as far as that is known (shardrt_error_info): else -1, "".
+  std::int32_t rank() const { return get().rank; }
+  std::int32_t stage() const { return get().stage; }
+  std::int32_t instruction() const { return get().instruction; }
+  const std::string &kernel() const { return get().kernel; }
+  const std::string &node() const { return get().node; }
 
 private:
+  struct Why {
+    std::int32_t rank = -1, stage = -1, instruction = -1;
+    std::string kernel, node, message;
+  };
+  const Why &get() const {
+    static const Why nothing;
+    return why ? *why : nothing;
+  }
   shardrt_status value = SHARDRT_OK;
-  std::string text;
+  std::shared_ptr<const Why> why;
 };
 
 /// The shardrt_type of a type of C++; bfloat16 and the like have none, they are
@@ -85,6 +108,22 @@ Input input(std::string name, std::vector<std::int64_t> dims, const T *data) {
   return {std::move(name), typeOf<T>(), std::move(dims), data};
 }
 
+/// Memory of the caller's, of any strides (in elements; none: dense, row-major).
+struct View {
+  std::string name;
+  shardrt_type type;
+  std::vector<std::int64_t> dims;
+  void *data;
+  std::vector<std::int64_t> strides = {};
+};
+
+template <typename T>
+View view(std::string name, std::vector<std::int64_t> dims, T *data,
+          std::vector<std::int64_t> strides = {}) {
+  return {std::move(name), typeOf<T>(), std::move(dims), data,
+          std::move(strides)};
+}
+
 /// As long as its result has it, or a session after a step with options.
 struct Output {
   std::string name;
@@ -119,6 +158,18 @@ inline std::vector<shardrt_tensor> tensors(const std::vector<Input> &inputs) {
                    each.dims.data(), each.data});
   return all;
 }
+/// Strides that are not as many as dims are an error of the C API: rank -1.
+inline shardrt_view view(const View &of) {
+  const bool fits = of.strides.empty() || of.strides.size() == of.dims.size();
+  shardrt_view view = {};
+  view.name = of.name.c_str();
+  view.type = of.type;
+  view.rank = fits ? static_cast<std::int32_t>(of.dims.size()) : -1;
+  view.dims = of.dims.data();
+  view.strides = of.strides.empty() ? nullptr : of.strides.data();
+  view.data = of.data;
+  return view;
+}
 inline Output output(const shardrt_tensor &tensor) {
   return {tensor.name,
           static_cast<shardrt_type>(tensor.type),
@@ -139,6 +190,17 @@ public:
     output = detail::output(tensor);
     return {};
   }
+  /// Of a result that a session has made (Session::createResult), or that a run
+  /// has had: from now on runs write that output, or read that input, there.
+  Status bind(const View &output) {
+    const shardrt_view view = detail::view(output);
+    return shardrt_result_bind(it.get(), &view);
+  }
+  Status bindInput(const View &input) {
+    const shardrt_view view = detail::view(input);
+    return shardrt_result_bind_input(it.get(), &view);
+  }
+  Status unbind() { return shardrt_result_unbind(it.get()); }
 
 private:
   friend class Session;
@@ -211,6 +273,41 @@ struct RunOptions {
             cancellation ? cancellation->it.get() : nullptr};
   }
 };
+
+/// What was submitted: it goes on without this handle.
+class Request {
+public:
+  /// Until it has ended, and its future is ready.
+  Status wait() const { return shardrt_request_wait(it.get()); }
+  bool isDone() const { return shardrt_request_is_done(it.get()) != 0; }
+  void cancel() { shardrt_request_cancel(it.get()); }
+
+private:
+  friend class Session;
+  friend class Pool;
+  detail::Owned<shardrt_request, shardrt_request_destroy> it;
+};
+
+namespace detail {
+/// Submits by `call`, which gets a shardrt_on_end and a shardrt_request **.
+template <typename Call>
+std::future<Status> submit(shardrt_request **request, const Call &call) {
+  auto promise = std::make_unique<std::promise<Status>>();
+  std::future<Status> future = promise->get_future();
+  const shardrt_on_end onEnd = {
+      [](shardrt_status status, const char *, void *of) {
+        const std::unique_ptr<std::promise<Status>> last(
+            static_cast<std::promise<Status> *>(of));
+        last->set_value(Status(status));
+      },
+      promise.get()};
+  if (Status status = call(onEnd, request); status.isOk())
+    promise.release(); // the callback's
+  else
+    promise->set_value(status);
+  return future;
+}
+} // namespace detail
 
 /// Processes each of which is a rank (shardrt_join), or this one alone:
 ///
@@ -300,9 +397,43 @@ public:
     return runWith(state.it.get(), inputs, result, options);
   }
 
+  /// For a result that is bound before the first run.
+  Status createResult(Result &result) const { return result.prepare(it.get()); }
+  /// As run, beside its caller: what inputs point at, and the result, stay until
+  /// the future is ready. `request` may be null.
+  std::future<Status> submit(const std::vector<Input> &inputs, Result &result,
+                             const RunOptions &options = {},
+                             Request *request = nullptr) {
+    return submitWith(nullptr, inputs, result, options, request);
+  }
+  std::future<Status> submit(State &state, const std::vector<Input> &inputs,
+                             Result &result, const RunOptions &options = {},
+                             Request *request = nullptr) {
+    return submitWith(state.it.get(), inputs, result, options, request);
+  }
+
 private:
   friend class Pool;
   friend class Server;
+  std::future<Status> submitWith(shardrt_state *state,
+                                 const std::vector<Input> &inputs,
+                                 Result &result, const RunOptions &options,
+                                 Request *request) {
+    shardrt_request *made = nullptr;
+    const shardrt_run_options all = options.ofC();
+    const std::vector<shardrt_tensor> tensors = detail::tensors(inputs);
+    std::future<Status> future = detail::submit(
+        request ? &made : nullptr,
+        [&](shardrt_on_end onEnd, shardrt_request **into) -> Status {
+          if (Status status = result.prepare(it.get()); !status.isOk())
+            return status;
+          return shardrt_submit(it.get(), state, &all, tensors.data(),
+                                tensors.size(), result.it.get(), onEnd, into);
+        });
+    if (request)
+      request->it.reset(made);
+    return future;
+  }
   Status runWith(shardrt_state *state, const std::vector<Input> &inputs,
                  Result &result, const RunOptions &options) {
     if (Status status = result.prepare(it.get()); !status.isOk())
@@ -399,6 +530,27 @@ public:
     return shardrt_step_into_with(it.get(), &given, all.rows.data(),
                                   all.rows.size(), result.it.get());
   }
+  /// As a step into a result, beside its caller: see Session::submit. Sequences
+  /// stay, too.
+  std::future<Status> submit(const std::vector<Row> &rows, Result &result,
+                             const RunOptions &options = {},
+                             Request *request = nullptr) {
+    shardrt_request *made = nullptr;
+    const shardrt_run_options given = options.ofC();
+    const RowsOfC all(rows);
+    std::future<Status> future = detail::submit(
+        request ? &made : nullptr,
+        [&](shardrt_on_end onEnd, shardrt_request **into) -> Status {
+          if (Status status = result.prepare(session); !status.isOk())
+            return status;
+          return shardrt_submit_step(it.get(), &given, all.rows.data(),
+                                     all.rows.size(), result.it.get(), onEnd,
+                                     into);
+        });
+    if (request)
+      request->it.reset(made);
+    return future;
+  }
   /// Likewise. Outputs are in
   /// the session, until its next step: those that the pool keeps are not there.
   Status step(const std::vector<Row> &rows, const RunOptions &options) {
@@ -432,90 +584,8 @@ private:
   const shardrt_session *session = nullptr;
 };
 
-struct TextRequest {
-  std::vector<std::int64_t> prompt;
-  std::int64_t maxTokens = 16; ///< new ones
-  /// The next token, of the logits of the last position, or SHARDRT_END; none:
-  /// the first of the largest. Functions are called on a thread of the server.
-  std::function<std::int64_t(const float *logits, std::size_t count)> choose =
-      {};
-  std::function<void(std::int64_t token)> onToken = {};
-  std::function<void(const Status &)> onEnd = {}; ///< once, and last
-  std::int64_t deadlineMs = 0;                    ///< 0: none
-  std::vector<Input> inputs = {}; ///< of an encoder; they are copied
-};
-
-/// A text that is under way; it goes on without this handle.
-class Text {
-public:
-  Status wait() const { return shardrt_text_wait(it.get()); }
-  bool isDone() const { return shardrt_text_is_done(it.get()) != 0; }
-  /// New ones, so far.
-  std::vector<std::int64_t> tokens() const {
-    std::vector<std::int64_t> all(shardrt_text_tokens(it.get(), nullptr, 0));
-    // One that came in between is for the next call.
-    shardrt_text_tokens(it.get(), all.data(), all.size());
-    return all;
-  }
-  void cancel() { shardrt_text_cancel(it.get()); }
-
-private:
-  friend class Server;
-  detail::Owned<shardrt_text, shardrt_text_destroy> it;
-};
-
-/// Many texts at once (--serve); goes before its session does.
-class Server {
-public:
-  static Status create(Session &session, Server &server,
-                       const shardrt_server_options *options = nullptr) {
-    shardrt_server *made = nullptr;
-    Status status = shardrt_server_create(session.it.get(), options, &made);
-    server.it.reset(made);
-    return status;
-  }
-  Status submit(TextRequest request, Text &text) {
-    auto kept = std::make_unique<TextRequest>(std::move(request));
-    shardrt_text_request all = {};
-    all.size = sizeof all;
-    all.prompt = kept->prompt.data();
-    all.num_prompt = kept->prompt.size();
-    all.max_tokens = kept->maxTokens;
-    if (kept->choose)
-      all.choose = [](const float *logits, std::size_t count, void *of) {
-        return static_cast<TextRequest *>(of)->choose(logits, count);
-      };
-    if (kept->onToken)
-      all.on_token = [](std::int64_t token, void *of) {
-        static_cast<TextRequest *>(of)->onToken(token);
-      };
-    all.on_end = [](shardrt_status status, const char *, void *of) {
-      const std::unique_ptr<TextRequest> last(static_cast<TextRequest *>(of));
-      if (last->onEnd)
-        last->onEnd(Status(status));
-    };
-    all.context = kept.get();
-    all.deadline_ms = kept->deadlineMs;
-    const std::vector<shardrt_tensor> tensors = detail::tensors(kept->inputs);
-    all.inputs = tensors.data();
-    all.num_inputs = tensors.size();
-    shardrt_text *made = nullptr;
-    Status status = shardrt_server_submit(it.get(), &all, &made);
-    if (status.isOk())
-      kept.release(); // on_end's
-    text.it.reset(made);
-    return status;
-  }
-  Status counts(shardrt_counts &counts) const {
-    counts = {};
-    counts.size = sizeof counts;
-    return shardrt_server_counts(it.get(), &counts);
-  }
-
-private:
-  detail::Owned<shardrt_server, shardrt_server_destroy> it;
-};
-
 } // namespace shardrt
+
+#include "shardrt_server.hpp" // many texts at once
 
 #endif // SHARDRT_HPP

@@ -14,13 +14,17 @@ Status ControlExchange::receive() {
   if (!Transport::isTimeout(status))
     return status;
   std::string missing;
+  int first = -1;
   for (Stream *stream : all)
-    if (!stream->hasArrived())
+    if (!stream->hasArrived()) {
+      first = first < 0 ? stream->otherRank() : first;
       missing += (missing.empty() ? "" : "; ") +
                  transport.rankTextWithPlace(stream->otherRank());
+    }
   return transport.abort(
       artifactError(transport.rankText(transport.rank()), " ",
-                    waitText(timeout, " to begin a run; missing: " + missing)));
+                    waitText(timeout, " to begin a run; missing: " + missing))
+          .at({.rank = first}));
 }
 
 Status ControlExchange::ask(std::span<const std::byte> said,

@@ -15,10 +15,12 @@ Status NetworkChannel::explained(const Status &status,
                                  const CollectiveSite &site) {
   if (status.isOk() || !Transport::isTimeout(status))
     return status;
-  return transport.end(artifactError(
-      siteText(site), ": ", transport.rankText(transport.rank()), " ",
-      waitText(failure.timeout,
-               " for " + transport.rankTextWithPlace(stream.otherRank()))));
+  return transport.end(
+      artifactError(
+          siteText(site), ": ", transport.rankText(transport.rank()), " ",
+          waitText(failure.timeout,
+                   " for " + transport.rankTextWithPlace(stream.otherRank())))
+          .at(placeOf(site, stream.otherRank())));
 }
 
 Status NetworkChannel::send(const TensorView &from, RunFailure &failure,
@@ -47,7 +49,8 @@ Status NetworkChannel::receive(const TensorView &to, RunFailure &failure,
     return artifactError(site.kind, " at node '", site.node, "' expects ",
                          viewBytes(to), " bytes, ",
                          transport.rankText(stream.otherRank()), " sent ",
-                         message.bytes.size());
+                         message.bytes.size())
+        .at(placeOf(site, stream.otherRank()));
   copyView(to, packedLike(message.bytes.data(), to));
   stream.release();
   return Status::ok();

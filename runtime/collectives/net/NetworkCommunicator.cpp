@@ -87,13 +87,17 @@ Status NetworkCommunicator::explained(const Status &status,
   if (status.isOk() || !Transport::isTimeout(status))
     return status;
   std::string missing;
+  int first = -1;
   for (Stream *stream : waitedFor)
-    if (!stream->hasArrived())
+    if (!stream->hasArrived()) {
+      first = first < 0 ? stream->otherRank() : first;
       missing += (missing.empty() ? "" : "; ") +
                  transport.rankTextWithPlace(stream->otherRank());
-  return transport.end(
-      artifactError(siteText(site), ": ", transport.rankText(transport.rank()),
-                    " ", waitText(timeout, "; missing: " + missing)));
+    }
+  return transport.end(artifactError(siteText(site), ": ",
+                                     transport.rankText(transport.rank()), " ",
+                                     waitText(timeout, "; missing: " + missing))
+                           .at(placeOf(site, first)));
 }
 
 /// Both ends are at the same instruction and agree on the size.
@@ -102,10 +106,12 @@ Status NetworkCommunicator::checkMessage(const Arrived &message, int64_t bytes,
   if (message.tag == static_cast<uint64_t>(site.instruction) &&
       static_cast<int64_t>(message.bytes.size()) == bytes)
     return Status::ok();
-  return transport.abort(artifactError(
-      site.kind, " at node '", site.node, "' is instruction ", site.instruction,
-      " and expects ", bytes, " bytes, but ", transport.rankText(from),
-      " sent ", message.bytes.size(), " bytes of instruction ", message.tag));
+  return transport.abort(
+      artifactError(site.kind, " at node '", site.node, "' is instruction ",
+                    site.instruction, " and expects ", bytes, " bytes, but ",
+                    transport.rankText(from), " sent ", message.bytes.size(),
+                    " bytes of instruction ", message.tag)
+          .at(placeOf(site, from)));
 }
 
 void NetworkCommunicator::release() {

@@ -49,15 +49,21 @@ void Rendezvous::clear() {
   state.store(0);
 }
 
-std::string Rendezvous::timeoutText(const CollectiveSite &site, int index,
-                                    uint32_t round) const {
+/// Of the first rank that is missing.
+Status Rendezvous::timedOut(const CollectiveSite &site, int index,
+                            uint32_t round) const {
   std::string missing;
+  int first = -1;
   for (size_t i = 0; i < members.size(); ++i)
-    if (levels[0][i].at.load() != round + 1)
+    if (levels[0][i].at.load() != round + 1) {
+      first = first < 0 ? members[i] : first;
       missing +=
           (missing.empty() ? "" : "; ") + failure.describeRank(members[i]);
-  return message(siteText(site), ": rank ", members[static_cast<size_t>(index)],
-                 " ", waitText(failure.timeout, "; missing: " + missing));
+    }
+  return artifactError(siteText(site), ": rank ",
+                       members[static_cast<size_t>(index)], " ",
+                       waitText(failure.timeout, "; missing: " + missing))
+      .at(placeOf(site, first));
 }
 
 Status Rendezvous::compare(const Place *begin, const Place *end,
@@ -67,7 +73,8 @@ Status Rendezvous::compare(const Place *begin, const Place *end,
       failure.fail(artifactError(site.kind, " at node '", site.node,
                                  "' is instruction ", site.instruction,
                                  ", but rank ", place->member,
-                                 " is at instruction ", place->instruction));
+                                 " is at instruction ", place->instruction)
+                       .at(placeOf(site, place->member)));
       return failure.status();
     }
   return Status::ok();
@@ -105,7 +112,7 @@ Status Rendezvous::wait(int index, uint32_t round, const CollectiveSite &site) {
       if (state.load(std::memory_order_acquire) != round ||
           !deadline.hasPassed())
         continue;
-      failure.fail(artifactError(timeoutText(site, index, round)));
+      failure.fail(timedOut(site, index, round));
       return failure.status();
     }
   }

@@ -66,8 +66,7 @@ private:
   void open();
   bool spin(uint32_t round) const;
   Status wait(int index, uint32_t round, const CollectiveSite &site);
-  std::string timeoutText(const CollectiveSite &site, int index,
-                          uint32_t round) const;
+  Status timedOut(const CollectiveSite &site, int index, uint32_t round) const;
 
   const std::vector<int> members;
   RunFailure &failure;

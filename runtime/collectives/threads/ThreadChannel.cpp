@@ -15,7 +15,7 @@ static constexpr std::chrono::milliseconds kLook{20};
 template <typename Ready>
 Status ThreadChannel::wait(Ready ready, RunFailure &failure,
                            const CollectiveSite &site,
-                           const std::string &other) {
+                           const ChannelEnd &other) {
   PatientDeadline deadline(failure.timeout, failure.progress);
   while (true) {
     const uint32_t now = changes.load(std::memory_order_acquire);
@@ -29,7 +29,8 @@ Status ThreadChannel::wait(Ready ready, RunFailure &failure,
       return failure.status();
     if (deadline.hasPassed())
       return artifactError(siteText(site), ": ",
-                           waitText(failure.timeout, " for " + other));
+                           waitText(failure.timeout, " for " + other.text))
+          .at(placeOf(site, other.rank));
     futexWait(
         changes, now,
         std::min<std::chrono::nanoseconds>(deadline.untilNextLook(), kLook));
@@ -50,7 +51,7 @@ Status ThreadChannel::send(const TensorView &from, RunFailure &failure,
   if (message.memory.size() < message.bytes &&
       !message.memory.allocate(message.bytes))
     return artifactError("out of memory for ", message.bytes,
-                         " bytes that are sent to ", receiver);
+                         " bytes that are sent to ", receiver.text);
   if (message.bytes > 0)
     copyView(packedLike(message.memory.data(), from), from);
   sent.store(number + 1, std::memory_order_release);
@@ -68,8 +69,9 @@ Status ThreadChannel::receive(const TensorView &to, RunFailure &failure,
   Message &message = slot(number);
   if (message.bytes != viewBytes(to))
     return artifactError(site.kind, " at node '", site.node, "' expects ",
-                         viewBytes(to), " bytes, ", sender, " sent ",
-                         message.bytes);
+                         viewBytes(to), " bytes, ", sender.text, " sent ",
+                         message.bytes)
+        .at(placeOf(site, sender.rank));
   if (message.bytes > 0)
     copyView(to, packedLike(message.memory.data(), to));
   received.store(number + 1, std::memory_order_release);

@@ -21,10 +21,15 @@
 
 namespace shardc::runtime {
 
+/// Who is waited for, in the error of a timeout.
+struct ChannelEnd {
+  std::string text; ///< "rank 1 (pp 1)"
+  int rank = -1;    ///< of the world
+};
+
 class ThreadChannel final : public StageChannel {
 public:
-  /// `otherEnd` names who is waited for, in the message of a timeout.
-  ThreadChannel(size_t slots, std::string sender, std::string receiver)
+  ThreadChannel(size_t slots, ChannelEnd sender, ChannelEnd receiver)
       : messages(slots), sender(std::move(sender)),
         receiver(std::move(receiver)) {}
 
@@ -46,13 +51,13 @@ private:
   /// Waits until `ready` says yes.
   template <typename Ready>
   Status wait(Ready ready, RunFailure &failure, const CollectiveSite &site,
-              const std::string &other);
+              const ChannelEnd &other);
   Message &slot(uint64_t number) {
     return messages[static_cast<size_t>(number % messages.size())];
   }
 
   std::vector<Message> messages;
-  const std::string sender, receiver;
+  const ChannelEnd sender, receiver;
   std::atomic<uint64_t> sent = 0, received = 0;
   FutexWord changes = 0;
   std::atomic<bool> aborted = false;

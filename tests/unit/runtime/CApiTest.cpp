@@ -153,6 +153,90 @@ TEST(CApi, opensRunsAndReports) {
   shardrt_close(nullptr);
 }
 
+TEST(CApi, tellsHowFarWeightsHaveCome) {
+  ProgramBuilder p({{"tp", 2}});
+  auto n = p.constant(1000);
+  auto w = p.weight("w", Float32, {1000}, {p.whole(n)},
+                    bytesOf(std::vector<float>(1000, 3)));
+  auto x = p.input("x", Float32, {p.whole(n)});
+  auto y = p.value(Float32, {n});
+  p.run("TestAdd", {int32_t(x), int32_t(w)}, {int32_t(y)});
+  p.output("y", y, {p.whole(n)});
+  TestArtifact artifact(p);
+  std::vector<int64_t> last;
+  shardrt_options options = {};
+  options.size = sizeof options;
+  options.on_progress = [](int64_t loaded, int64_t all, void *context) {
+    *static_cast<std::vector<int64_t> *>(context) = {loaded, all};
+  };
+  options.progress_context = &last;
+  shardrt_session *session = nullptr;
+  ASSERT_EQ(shardrt_open(artifact.path().c_str(), &options, &session),
+            SHARDRT_OK);
+  EXPECT_EQ(last, (std::vector<int64_t>{8000, 8000})) << "4000 of each rank";
+  shardrt_close(session);
+}
+
+/// Rank 1 of 2 fails in a kernel; then there is an error of no rank.
+TEST(CApi, errorsSayWhereTheyArose) {
+  shardrt_error_info info = {};
+  EXPECT_EQ(shardrt_last_error_info(nullptr), SHARDRT_INVALID_ARGUMENT);
+  EXPECT_EQ(shardrt_last_error_info(&info), SHARDRT_INVALID_ARGUMENT)
+      << "its size is not set";
+  std::thread([] { // has no error yet
+    shardrt_error_info none = {};
+    none.size = sizeof none;
+    none.rank = 7;
+    EXPECT_EQ(shardrt_last_error_info(&none), SHARDRT_OK);
+    EXPECT_EQ(none.code, SHARDRT_OK);
+    EXPECT_EQ(none.rank, -1);
+    EXPECT_STREQ(none.message, "");
+  })
+      .join();
+
+  ProgramBuilder p({{"tp", 2}});
+  auto n = p.symbol("n", 0, 0), c = p.coordinate(0);
+  auto x = p.input("x", Float32, {p.whole(n)});
+  auto y = p.value(Float32, {n}), z = p.value(Float32, {n});
+  p.run("TestAdd", {int32_t(x), int32_t(x)}, {int32_t(y)});
+  p.run("TestFail", {int32_t(y)}, {int32_t(z)}, {p.scalars("fail", {c})}, -1,
+        "/bad/node");
+  p.output("z", z, {p.whole(n)});
+  TestArtifact artifact(p);
+  shardrt_session *session = nullptr;
+  ASSERT_EQ(shardrt_open(artifact.path().c_str(), nullptr, &session),
+            SHARDRT_OK);
+  const float values[] = {-1, 2};
+  const int64_t dims[] = {2};
+  const shardrt_tensor input = {"x", SHARDRT_FLOAT32, 1, dims, values};
+  ASSERT_EQ(shardrt_run(session, &input, 1), SHARDRT_ARTIFACT);
+  info.size = sizeof info;
+  ASSERT_EQ(shardrt_last_error_info(&info), SHARDRT_OK);
+  EXPECT_EQ(info.code, SHARDRT_ARTIFACT);
+  EXPECT_EQ(info.rank, 1);
+  EXPECT_EQ(info.stage, 0);
+  EXPECT_EQ(info.instruction, 1);
+  EXPECT_STREQ(info.kernel, "TestFail");
+  EXPECT_STREQ(info.node, "/bad/node");
+  EXPECT_STREQ(info.message, shardrt_last_error());
+  const std::string text = info.message;
+  EXPECT_EQ(shardrt_conclude(nullptr, SHARDRT_ARTIFACT, shardrt_last_error()),
+            SHARDRT_ARTIFACT);
+  ASSERT_EQ(shardrt_last_error_info(&info), SHARDRT_OK);
+  EXPECT_EQ(info.message, text);
+  EXPECT_EQ(info.rank, 1) << "what was told comes back as it was";
+
+  info.size = offsetof(shardrt_error_info, kernel); // knows no more
+  info.kernel = "mine";
+  EXPECT_EQ(shardrt_run(session, &input, 0), SHARDRT_INVALID_ARGUMENT);
+  ASSERT_EQ(shardrt_last_error_info(&info), SHARDRT_OK);
+  EXPECT_EQ(info.code, SHARDRT_INVALID_ARGUMENT);
+  EXPECT_EQ(info.rank, -1);
+  EXPECT_EQ(info.instruction, -1);
+  EXPECT_STREQ(info.kernel, "mine");
+  shardrt_close(session);
+}
+
 TEST(CApi, resultsKeepTheirOutputs) {
   ProgramBuilder p({{"tp", 2}});
   auto n = p.symbol("n", 0, 0);

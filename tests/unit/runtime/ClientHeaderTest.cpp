@@ -64,6 +64,80 @@ TEST_F(ClientHeader, stepsEndWhereTheyAreCancelled) {
   EXPECT_EQ(sequence.length(), 1);
 }
 
+/// Of one pool one after the other, as they were submitted.
+TEST_F(ClientHeader, stepsRunBesideTheirCaller) {
+  shardrt::Result results[3];
+  shardrt::Sequence others[2];
+  std::vector<std::vector<float>> values;
+  std::vector<std::future<shardrt::Status>> futures;
+  const uint8_t seen = 1;
+  for (int i = 0; i < 3; ++i) {
+    shardrt::Sequence &of = i == 0 ? sequence : others[i - 1];
+    if (i > 0) {
+      ASSERT_TRUE(pool.add(of).isOk());
+    }
+    values.push_back({float(i), float(-i)});
+    futures.push_back(pool.submit(
+        {{&of,
+          {shardrt::input("x", {1, kHeads, 1, 1}, values.back().data()),
+           {"m", SHARDRT_BOOL, {1, 1}, &seen}}}},
+        results[i]));
+  }
+  for (int i = 0; i < 3; ++i) {
+    const shardrt::Status status = futures[size_t(i)].get();
+    ASSERT_TRUE(status.isOk()) << status.message();
+    shardrt::Output y;
+    ASSERT_TRUE(results[i].output(0, y).isOk());
+    EXPECT_EQ(y.as<float>()[0], float(i));
+  }
+  EXPECT_EQ(sequence.length(), 1);
+}
+
+TEST(ClientHeaderSession, submitsBindsAndSaysWhere) {
+  shardc::test::ProgramBuilder p({{"tp", 2}});
+  auto n = p.symbol("n", 0, 0), c = p.coordinate(0);
+  auto x = p.input("x", shardc::artifact::ElementType_Float32, {p.whole(n)});
+  auto y = p.value(shardc::artifact::ElementType_Float32, {n});
+  p.run("TestFail", {int32_t(x)}, {int32_t(y)}, {p.scalars("fail", {c})}, -1,
+        "/bad/node");
+  p.output("y", y, {p.whole(n)});
+  shardc::test::TestArtifact artifact(p);
+  shardrt::Session session;
+  ASSERT_TRUE(shardrt::Session::open(artifact.path(), session).isOk());
+  const float values[] = {1, 2}, bad[] = {-1, 2};
+  float found[] = {0, 0, 0, 0};
+
+  shardrt::Result result;
+  ASSERT_TRUE(session.createResult(result).isOk());
+  ASSERT_TRUE(result.bind(shardrt::view("y", {2}, found, {2})).isOk());
+  shardrt::Request request;
+  std::future<shardrt::Status> future =
+      session.submit({shardrt::input("x", {2}, values)}, result, {}, &request);
+  EXPECT_TRUE(request.wait().isOk());
+  EXPECT_TRUE(request.isDone());
+  const shardrt::Status status = future.get();
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(found[0], 1);
+  EXPECT_EQ(found[1], 0);
+  EXPECT_EQ(found[2], 2);
+  EXPECT_EQ(result.bind(shardrt::view("y", {2}, found, {2, 1})).code(),
+            SHARDRT_INVALID_ARGUMENT);
+  ASSERT_TRUE(result.unbind().isOk());
+
+  const shardrt::Status failed =
+      session.submit({shardrt::input("x", {2}, bad)}, result).get();
+  EXPECT_EQ(failed.code(), SHARDRT_ARTIFACT);
+  EXPECT_EQ(failed.rank(), 1);
+  EXPECT_EQ(failed.stage(), 0);
+  EXPECT_EQ(failed.instruction(), 0);
+  EXPECT_EQ(failed.kernel(), "TestFail");
+  EXPECT_EQ(failed.node(), "/bad/node");
+  const shardrt::Status refused = session.submit({}, result, {-1}).get();
+  EXPECT_EQ(refused.code(), SHARDRT_INVALID_ARGUMENT);
+  EXPECT_EQ(refused.rank(), -1);
+  EXPECT_EQ(refused.node(), "");
+}
+
 TEST_F(ClientHeader, poolsAreRenewed) {
   shardrt::Result result;
   ASSERT_TRUE(pool.step({row(3)}, result).isOk());

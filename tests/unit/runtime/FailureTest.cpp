@@ -72,6 +72,9 @@ TEST(Failure, aTimeoutNamesCollectiveNodeAndMissingRanks) {
     EXPECT_NE(status.message().find(part), std::string::npos)
         << status.message();
   EXPECT_NE(status.message().find("no longer answers"), std::string::npos);
+  EXPECT_EQ(status.place().rank, 1) << "the one that did not come";
+  EXPECT_EQ(status.place().kernel, "all_reduce");
+  EXPECT_EQ(status.place().node, "/mlp/down");
   EXPECT_FALSE(s.run({x.as("x")}).isOk());
 }
 

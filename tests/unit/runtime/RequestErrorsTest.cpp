@@ -148,6 +148,12 @@ TEST(RequestErrors, leaveAStateAsItWas) {
       const Status status = runWith(s, *state, block(2, -1));
       EXPECT_NE(status.message().find("failed on purpose"), std::string::npos)
           << status.message();
+      // Also where rank 0 has only heard of it.
+      EXPECT_EQ(status.place().rank, 1);
+      EXPECT_EQ(status.place().stage, 0);
+      EXPECT_GE(status.place().instruction, 0);
+      EXPECT_EQ(status.place().kernel, "TestFail");
+      EXPECT_EQ(status.place().node, "/late");
       EXPECT_EQ(state->length(), 2 + round);
       const Status next = runWith(s, *state, block(1, 3));
       ASSERT_TRUE(next.isOk()) << next.message();
@@ -174,6 +180,8 @@ TEST(RequestErrors, thatComeTooLateTakeTheStateWithThem) {
     for (const char *part : {"state was lost", "failed on purpose", "reset it"})
       EXPECT_NE(status.message().find(part), std::string::npos)
           << status.message();
+    EXPECT_EQ(status.place().rank, 1);
+    EXPECT_EQ(status.place().node, "/late");
     status = runWith(s, *other, block(1, 4));
     ASSERT_TRUE(status.isOk()) << status.message();
     expectRow(s, {4});

@@ -27,7 +27,7 @@ struct Values {
 const CollectiveSite kSite{"send", "/layer", 3};
 
 TEST(ThreadChannel, KeepsTheOrderAndAddsNoSlots) {
-  ThreadChannel box(2, "rank 0", "rank 1");
+  ThreadChannel box(2, {"rank 0"}, {"rank 1"});
   RunFailure mine(10s, {}), theirs(10s, {});
   std::atomic<int> sent = 0;
   std::thread sender([&] {
@@ -48,7 +48,7 @@ TEST(ThreadChannel, KeepsTheOrderAndAddsNoSlots) {
 }
 
 TEST(ThreadChannel, EmptyValuesAndOtherSizes) {
-  ThreadChannel box(2, "rank 0", "rank 1");
+  ThreadChannel box(2, {"rank 0"}, {"rank 1"});
   RunFailure failure(10s, {});
   Values none({}), two({1, 2}), three({1, 2, 3});
   EXPECT_TRUE(box.send(none.view(), failure, kSite).isOk());
@@ -61,7 +61,7 @@ TEST(ThreadChannel, EmptyValuesAndOtherSizes) {
 }
 
 TEST(ThreadChannel, AnAbortWakesWhoWaitsAndStays) {
-  ThreadChannel box(1, "rank 0", "rank 1");
+  ThreadChannel box(1, {"rank 0"}, {"rank 1"});
   RunFailure failure(10s, {});
   Status status;
   std::thread receiver([&] {
@@ -79,18 +79,20 @@ TEST(ThreadChannel, AnAbortWakesWhoWaitsAndStays) {
 }
 
 TEST(ThreadChannel, ATimeoutNamesTheOtherEnd) {
-  ThreadChannel box(1, "rank 0 (pp 0)", "rank 1 (pp 1)");
+  ThreadChannel box(1, {"rank 0 (pp 0)", 0}, {"rank 1 (pp 1)", 1});
   RunFailure failure(50ms, {});
   Values values({0});
   Status status = box.receive(values.view(), failure, kSite);
   for (const char *part : {"/layer", "rank 0 (pp 0)", "--timeout"})
     EXPECT_NE(status.message().find(part), std::string::npos)
         << status.message();
+  EXPECT_EQ(status.place().rank, 0);
+  EXPECT_EQ(status.place().node, "/layer");
 }
 
 /// Three stages of work take longer than a rank of the fourth is patient.
 TEST(ThreadChannel, WaitsAsLongAsAnyRankGetsOn) {
-  ThreadChannel box(1, "rank 0", "rank 3");
+  ThreadChannel box(1, {"rank 0"}, {"rank 3"});
   RunFailure failure(100ms, {}), itsOwn(10s, {});
   std::atomic<uint64_t> steps = 0;
   std::atomic<bool> moves = true;
@@ -129,7 +131,7 @@ TEST(Rendezvous, WaitsAsLongAsAnyRankGetsOn) {
 }
 
 TEST(ThreadChannel, AFailureOfItsOwnStageEndsTheWait) {
-  ThreadChannel box(1, "rank 0", "rank 1");
+  ThreadChannel box(1, {"rank 0"}, {"rank 1"});
   RunFailure failure(10s, {});
   std::thread other([&] {
     std::this_thread::sleep_for(20ms);

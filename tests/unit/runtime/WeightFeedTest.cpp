@@ -1,8 +1,11 @@
 //===- WeightFeedTest.cpp - Runs beside weights that still come -----------===//
 #include "runtime/kernels/Kernel.h"
+#include "runtime/launch/LoadProgress.h"
 #include "runtime/tensor/CopyView.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
@@ -135,6 +138,62 @@ TEST_P(WeightFeedTest, WithoutTheOptionAllIsThereWhenItIsOpen) {
   options.onWeight = [&](int, const std::string &) { ++count; };
   OpenSession s(artifact, options);
   EXPECT_EQ(count, 2);
+}
+
+/// Never back, and once with all of it.
+TEST_P(WeightFeedTest, TellsHowFarItHasCome) {
+  for (const bool isBeside : {false, true}) {
+    TestArtifact artifact(twoWeights(/*lateFirst=*/true));
+    std::vector<std::pair<int64_t, int64_t>> told; // of one thread at a time
+    std::atomic<int> ends = 0;
+    options.loadsBeside = isBeside;
+    options.progress =
+        std::make_shared<LoadProgress>([&](int64_t loaded, int64_t all) {
+          told.emplace_back(loaded, all);
+          ends += loaded == all;
+        });
+    {
+      OpenSession s(artifact, options);
+      Floats x(range(kLong, 0), {kLong});
+      ASSERT_TRUE(s.run({x.as("x")}).isOk());
+      if (!isBeside) {
+        EXPECT_EQ(ends, 1) << "when it is open";
+      }
+    }
+    EXPECT_EQ(ends, 1);
+    ASSERT_FALSE(told.empty());
+    EXPECT_EQ(told.back(), std::pair(8 * kLong, 8 * kLong));
+    EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+    EXPECT_LE(told.size(), 20u) << "rarely";
+  }
+}
+
+/// What the first of two ranks says stands for both until the other one has.
+TEST(LoadProgress, knowsAllFromTheFirst) {
+  std::vector<std::pair<int64_t, int64_t>> told;
+  LoadProgress progress(
+      [&](int64_t loaded, int64_t all) { told.emplace_back(loaded, all); });
+  for (int round = 0; round < 2; ++round) { // it is opened again
+    told.clear();
+    std::this_thread::sleep_for(std::chrono::milliseconds(110));
+    progress.begin(2);
+    progress.tell(100);
+    EXPECT_EQ(told.back(), std::pair(int64_t{0}, int64_t{200}));
+    progress.add(100);
+    EXPECT_EQ(told.size(), 1u) << "too soon after it";
+    progress.tell(60);
+    progress.add(59);
+    EXPECT_EQ(told.size(), 1u);
+    progress.add(1);
+    ASSERT_EQ(told.size(), 2u);
+    EXPECT_EQ(told.back(), std::pair(int64_t{160}, int64_t{160}));
+    progress.add(0);
+    EXPECT_EQ(told.size(), 2u) << "once";
+  }
+  progress.close();
+  progress.begin(1);
+  progress.tell(0);
+  EXPECT_EQ(told.size(), 2u);
 }
 
 /// The file is cut while the first instructions run.
