@@ -77,6 +77,24 @@ class Orders(EndToEnd):
         self.save(nodes, [256, 64], [256, 64], weights)
         self.check(numpy_helper.from_array(self.numbers(256, 64)), plans=("--tp 2", "--tp 4", "--fsdp 2"))
 
+    def test_weights_that_begin_within_bytes(self):
+        """Gathered ones are as they lie, others were packed: both are multiplied in the types that the flag says."""
+        random = np.random.default_rng(6)
+        fields = lambda *dims: random.integers(-8, 8, size=dims).astype(ml_dtypes.int4)
+        scales = lambda size: (random.random(size) / 30).astype(np.float32)
+        nodes = [
+            helper.make_node("DequantizeLinear", ["b", "s"], ["numbers"], axis=0),
+            helper.make_node("Transpose", ["numbers"], ["turned"], perm=[1, 0]),
+            helper.make_node("MatMul", ["x", "turned"], ["h"]),
+            helper.make_node("DequantizeLinear", ["c", "t"], ["more"], axis=1),
+            helper.make_node("MatMul", ["h", "more"], ["y"]),
+        ]
+        self.save(nodes, ["rows", 45], ["rows", 39], {"b": fields(66, 45), "s": scales(66), "c": fields(66, 39), "t": scales(39)})
+        for compute in ("int8", "bf16"):
+            for rows in (1, 20):
+                flags = ("--compute", compute)
+                self.check(numpy_helper.from_array(self.numbers(rows, 45)), *flags, plans=("--fsdp 2", "--fsdp 3 --tp 2", "--tp 3"))
+
     def test_panels_of_bfloat16(self):
         """Their scratch is that of tiles."""
         nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("MatMul", ["h", "v"], ["y"])]

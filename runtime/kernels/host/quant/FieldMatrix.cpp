@@ -6,6 +6,7 @@
 #include "runtime/kernels/product/IntegerReader.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace shardc::runtime::host {
 namespace {
@@ -64,10 +65,6 @@ bool FieldMatrix::readFields(const TensorView &matrix) {
     return false;
   areAligned =
       elementBits == 8 || (data.skipped % 2 == 0 && (step % 2 == 0 || n == 1));
-  // All matrices of a batch begin alike, or none is read so.
-  for (int d = 0; d < data.rank - 2; ++d)
-    if (elementBits == 4 && data.strides[d] % 2 != 0)
-      return false;
   if (!hasDenseColumns)
     fieldBits = 8;
   const uint32_t sign = elementBits == 4 ? 8 : 128;
@@ -135,33 +132,43 @@ void FieldMatrix::pack(std::byte *to) const {
     for (int64_t panel = panels * part / parts;
          panel < panels * (part + 1) / parts; ++panel) {
       uint32_t *words = reinterpret_cast<uint32_t *>(to) + panel * packedStep();
-      if (areAligned)
-        gather(panel, 0, k, 1, words);
-      else
-        packEach(panel, words);
+      gather(panel, 0, k, 1, words);
     }
   });
 }
 
-/// The same words, one field after the other.
-void FieldMatrix::packEach(int64_t panel, uint32_t *to) const {
-  const uint32_t sign =
-      isSigned(data.element) ? (elementBits == 4 ? 8 : 128) : 0;
-  for (int64_t row = 0; row < k; row += rowsOfWord())
+/// Up to 8 fields of 4 bits that follow each other, from the lowest bits on; 0
+/// where there are no more.
+static uint32_t fieldsFrom(const std::byte *data, int64_t offset,
+                           int64_t count) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, data + offset / 2, size_t(offset % 2 + count + 1) / 2);
+  return uint32_t(bits >> (offset % 2 * 4) & ((uint64_t(1) << count * 4) - 1));
+}
+
+/// The same words of 4-bit fields that begin within a byte.
+void FieldMatrix::gatherFields(int64_t panel, int64_t row, int64_t depth,
+                               uint32_t *to) const {
+  for (const int64_t end = row + depth; row < end; row += rowsOfWord())
     for (int64_t c = 0; c < kPanelColumns; ++c, ++to) {
       const int64_t column =
           panel * kPanelColumns + std::min(c, columnsOf(panel) - 1);
-      *to = flip; // of rows that there are not
-      for (int64_t r = 0; r < std::min(rowsOfWord(), k - row); ++r) {
-        const uint32_t unsignedField =
-            fieldAt(data, (row + r) * rowStride + column * columnStride);
-        *to ^= (unsignedField ^ sign) << (r * fieldBits);
-      }
+      const int64_t first = data.skipped + column * columnStride;
+      const int64_t count = std::min(rowsOfWord(), end - row);
+      *to = flip;
+      if (hasDenseColumns)
+        *to ^= fieldsFrom(data.data, first + row, count);
+      else
+        for (int64_t r = 0; r < count; ++r)
+          *to ^= uint32_t(readHalf(data.data, first + (row + r) * rowStride))
+                 << (r * fieldBits);
     }
 }
 
 void FieldMatrix::gather(int64_t panel, int64_t row, int64_t depth,
                          int64_t ahead, uint32_t *to) const {
+  if (!areAligned)
+    return gatherFields(panel, row, depth, to);
   const int64_t first = panel * kPanelColumns * columnStride + row * rowStride;
   const std::byte *at = data.data + first * elementBits / 8;
   if (hasDenseColumns)

@@ -32,9 +32,6 @@ public:
     packed = reinterpret_cast<const uint32_t *>(words);
   }
 
-  /// Whether its columns, or rows, begin at whole bytes: else only packing reads
-  /// them.
-  bool isAligned() const { return areAligned; }
   int bits() const { return fieldBits; }
   int64_t rowsOfWord() const { return 32 / fieldBits; }
   /// Of rows that share scales: the last may have fewer.
@@ -71,7 +68,8 @@ public:
 
 private:
   bool readFields(const TensorView &matrix);
-  void packEach(int64_t panel, uint32_t *to) const;
+  void gatherFields(int64_t panel, int64_t row, int64_t depth,
+                    uint32_t *to) const;
   int64_t columnBytes() const { return columnStride * elementBits / 8; }
   bool readBlocks(const KernelCall &call, const QuantizedViews &views,
                   int axis);
@@ -97,7 +95,8 @@ private:
   int64_t k = 0, n = 0;
   int64_t rowStride = 0, columnStride = 0;
   int elementBits = 4, fieldBits = 4;
-  bool hasDenseColumns = false, areAligned = true;
+  bool hasDenseColumns = false;
+  bool areAligned = true; ///< columns, or rows, begin at whole bytes
   bool hasBlocks = false, areBlocksInOrder = true;
   int64_t rowsOfBlock = 0;
   uint32_t flip = 0;

@@ -73,13 +73,10 @@ enum class Weights { Numbers, Fields, Bytes, Rounded };
 
 template <typename T>
 Weights readWeights(const KernelCall &call, const Operands &part,
-                    const BatchedProduct<T> &product, FieldMatrix &matrix,
-                    bool willBePacked = false) {
+                    const BatchedProduct<T> &product, FieldMatrix &matrix) {
   if (!product.takesPacked() || !matrix.read(call, part))
     return Weights::Numbers;
   matrix.setPacked(call.packed);
-  if (!matrix.isAligned() && !matrix.isPacked() && !willBePacked)
-    return Weights::Numbers;
   const int64_t bits = call.intOr("activation_bits", 0);
   return bits == 8 && takesBytes(matrix) ? Weights::Bytes
          : bits == 16 && roundsFields()  ? Weights::Rounded
@@ -181,18 +178,14 @@ int64_t scratchBytes(const KernelCall &call) {
       dispatch(FloatTypes(), part.a.element, kName, [&](auto tag) {
         using T = typename decltype(tag)::Type;
         const BatchedProduct<T> product = rowsOf<T>(part);
-        // It may be packed by the time that it runs.
-        for (bool willBePacked : {false, true}) {
-          FieldMatrix matrix;
-          const Weights weights =
-              readWeights(call, part, product, matrix, willBePacked);
-          bytes = std::max(bytes,
-                           weights == Weights::Numbers
-                               ? panelScratchBytes<T>(part, sumOrderOf(call))
-                               : product.scratchBytes() +
-                                     weightScratchBytes(weights, matrix, part,
-                                                        product.rows()));
-        }
+        // It may be packed by the time that it runs, and takes less then.
+        FieldMatrix matrix;
+        const Weights weights = readWeights(call, part, product, matrix);
+        bytes =
+            weights == Weights::Numbers
+                ? panelScratchBytes<T>(part, sumOrderOf(call))
+                : product.scratchBytes() +
+                      weightScratchBytes(weights, matrix, part, product.rows());
       });
   return known.isOk() ? bytes : 0;
 }
