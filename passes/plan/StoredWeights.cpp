@@ -245,8 +245,8 @@ std::optional<Sharding> storedSharding(const Graph &graph, const Plan &plan,
   if (value == kNoValue || !graph.values[value].isLoadTime ||
       graph.values[value].producer == kNoValue)
     return std::nullopt;
-  const OpPlan parts =
-      splitsOver(plan.ops[graph.values[value].producer], /*areStorage=*/true);
+  const unsigned producer = graph.values[value].producer;
+  const OpPlan parts = splitsOver(plan.ops[producer], /*areStorage=*/true);
   if (parts.splits.empty() ||
       dist::isStoredInParts(operandSharding(graph, plan, number, operand)))
     return std::nullopt;
@@ -254,7 +254,15 @@ std::optional<Sharding> storedSharding(const Graph &graph, const Plan &plan,
   OpPlan stored = splitsOver(plan.ops[number], /*areStorage=*/false);
   for (const LeafSplit &split : parts.splits)
     stored.split(split.leaf, split.axes);
-  return operandSharding(graph, stored, number, operand);
+  Sharding sharding = operandSharding(graph, stored, number, operand);
+  // A dim that the op sums up and may not split is none of the weight's to it.
+  const auto &results = graph.ops[producer].resultValues;
+  const Sharding held = resultSharding(
+      graph, parts, producer, llvm::find(results, value) - results.begin());
+  for (auto [dim, heldDim] : llvm::zip(sharding.dims, held.dims))
+    if (!dim.isSplit() && heldDim.isSplit())
+      dim = heldDim;
+  return sharding;
 }
 
 static unsigned userOf(const Graph &graph, unsigned op) {
