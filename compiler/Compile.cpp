@@ -340,14 +340,20 @@ private:
     return afterPhase(phase);
   }
 
-  /// Plans the model once more, without --bitwise, for those who ask what it costs.
+  /// Whether somebody asks what --bitwise costs.
+  bool comparesBitwise() const {
+    return options.bitwise && options.from.empty() && options.plan.empty() &&
+           (options.explain || !options.explainJson.empty());
+  }
+
+  /// Plans the model once more without it.
   void compareBitwise() {
-    if (!options.bitwise || !options.from.empty() || !options.plan.empty() ||
-        (!options.explain && options.explainJson.empty()))
+    if (!comparesBitwise())
       return;
     CompileOptions without = options;
     std::string text;
     without.bitwise = without.explain = false;
+    without.predicts = true;
     without.explanation = &text;
     without.until = "partitioned";
     without.used = nullptr;
@@ -393,6 +399,7 @@ private:
     made.planSizes = sizeTexts(planDims);
     made.alternativesOf = options.alternativesOf;
     made.alternativeSizes = sizeTexts(dims);
+    made.predicts = machine && (options.predicts || comparesBitwise());
     return made;
   }
 

@@ -74,6 +74,7 @@ struct CompileOptions {
   std::string savePlan;          ///< file to write the plan to; may be empty
   std::vector<std::string> pins; ///< NODE=SHARDING, see plan/Pins.h
   std::string alternativesOf;    ///< node whose other shardings are priced
+  bool predicts = false;         ///< a run's seconds, for the explanation
   llvm::StringMap<int64_t> dims; ///< that --explain supposes
   llvm::StringMap<int64_t> planDims; ///< of a typical request, for choices
   /// Gets what annotations made of the mesh; may be null.

@@ -89,6 +89,24 @@ static std::string sentBy(const Json &total) {
   return text;
 }
 
+/// "; a run is predicted to take 1234.5 us, +7.0 % of that without", where both
+/// are known.
+static std::string predictedFor(const std::string &profile, const Json &report,
+                                const Json &without) {
+  const auto secondsOf = [&](const Json &of) {
+    return of.value("predicted", Json::object()).value(profile, 0.0);
+  };
+  const double after = secondsOf(report), before = secondsOf(without);
+  if (after <= 0 || before <= 0)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "; a run is predicted to take "
+      << llvm::format("%.1f us, %+.1f %% of that without", after * 1e6,
+                      100 * (after / before - 1));
+  return text;
+}
+
 void CompileReport::addBitwise(llvm::StringRef without) {
   const Json other = Json::parse(without, nullptr, /*allow_exceptions=*/false);
   for (const Json &total : report["totals"]) {
@@ -97,7 +115,11 @@ void CompileReport::addBitwise(llvm::StringRef without) {
       if (same.value("profile", "") == profile)
         addChoice("--bitwise: no sum is shared out" +
                   (profile.empty() ? "" : " (" + profile + ")") + ": " +
-                  sentBy(total) + "; without it " + sentBy(same));
+                  sentBy(total) + "; without it " + sentBy(same) +
+                  // Unknown sizes have no seconds.
+                  (total.value("seconds", Json()).is_number()
+                       ? predictedFor(profile, report, other)
+                       : ""));
   }
 }
 
@@ -105,6 +127,8 @@ void CompileReport::takePlan(ModuleOp module, StringRef machine,
                              const report::SymbolValues &planDims) {
   if (std::optional<Json> found = takeJson(module, shard::kAlternativesAttr))
     report["alternatives"] = *found;
+  if (std::optional<Json> found = takeJson(module, shard::kPredictedAttr))
+    report["predicted"] = *found;
   std::optional<Json> taken = takeJson(module, shard::kPlanAttr);
   if (!taken)
     return;

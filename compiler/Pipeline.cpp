@@ -43,6 +43,7 @@ std::unique_ptr<Pass> createShardings(const PipelineOptions &options) {
   shardings.alternativesOf = options.alternativesOf;
   shardings.alternativeSizes.assign(options.alternativeSizes.begin(),
                                     options.alternativeSizes.end());
+  shardings.predicts = options.predicts;
   shardings.annotations = options.annotations;
   shardings.planSizes.assign(options.planSizes.begin(),
                              options.planSizes.end());

@@ -46,7 +46,8 @@ struct PipelineOptions {
   std::string annotations;            ///< JSON, see plan/Annotations.h
   bool keepsPlan = false;             ///< as dist.plan
   std::string alternativesOf;         ///< node; may be empty
-  std::vector<std::string> alternativeSizes; ///< NAME=SIZE
+  std::vector<std::string> alternativeSizes; ///< NAME=SIZE, of `predicts`, too
+  bool predicts = false;                     ///< seconds, as dist.predicted
   bool generatesKernels = false; ///< else all calls are the backend's own
   std::string target = "host";
   /// Parts of a collective beside a product: "auto", "off" or a number.

@@ -39,6 +39,7 @@ OwningOpRef<ModuleOp> importModel(MLIRContext &context,
   options.kvType = request.kvType;
   options.weightsType = request.weightsType;
   options.weightsGroup = request.weightsGroup;
+  options.bitwise = request.bitwise;
   buildPhase(passes, "imported", options);
   if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
     return {};

@@ -29,6 +29,7 @@ struct PlanRequest {
   std::string kvType = {};
   std::string weightsType = {}; ///< see PipelineOptions
   int64_t weightsGroup = 32;
+  bool bitwise = false; ///< see PipelineOptions
   bool overlaps = true; ///< collectives beside products, as --overlap has it
   /// Steps of training are predicted in place of requests.
   std::optional<plan::TrainingOptions> training = std::nullopt;

@@ -57,12 +57,12 @@ static std::string flagsForSizes(const PlanRequest &request,
 
 /// How the model is imported, before the degrees.
 static std::string flagsOfImport(const PlanRequest &request) {
-  std::string weights;
+  std::string weights = request.bitwise ? "--bitwise " : "";
   if (!request.weightsType.empty())
-    weights = "--weights-type " + request.weightsType +
-              (request.weightsGroup == 32
-                   ? " "
-                   : ":" + std::to_string(request.weightsGroup) + " ");
+    weights += "--weights-type " + request.weightsType +
+               (request.weightsGroup == 32
+                    ? " "
+                    : ":" + std::to_string(request.weightsGroup) + " ");
   if (request.page == 0)
     return weights;
   return weights +

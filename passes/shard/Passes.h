@@ -15,6 +15,9 @@ inline constexpr llvm::StringLiteral kPlanAttr = "dist.plan";
 /// On the module, where it is asked for: JSON of what other shardings of a node
 /// would cost (PriceAlternatives.h), by function.
 inline constexpr llvm::StringLiteral kAlternativesAttr = "dist.alternatives";
+/// On the module, where it is asked for: JSON of the seconds that a run is
+/// predicted to take, by profile.
+inline constexpr llvm::StringLiteral kPredictedAttr = "dist.predicted";
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -61,7 +61,9 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     Option<"alternativesOf", "alternatives-of", "std::string", "\"\"",
            "Name of a node, or weight, to price the alternatives of">,
     ListOption<"alternativeSizes", "alternative-sizes", "std::string",
-               "NAME=SIZE: of the request that they are priced for">,
+               "NAME=SIZE: of the request that they are priced for, and that is predicted">,
+    Option<"predicts", "predicts", "bool", "false",
+           "Leave on the module what a run is predicted to take, as dist.predicted">,
     Option<"machine", "machine", "std::string", "\"\"",
            "For choices by cost: PRESET:NODESxDEVICES or the text of a machine "
            "file (plan/machine/ReadMachine.h); as it is, one node of H100s">

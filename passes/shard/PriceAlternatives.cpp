@@ -19,17 +19,22 @@ static Json describe(const dist::Sharding &sharding,
             {"total", seconds.total()}}}};
 }
 
+plan::Seconds secondsOf(const plan::Graph &graph, const plan::Plan &plan,
+                        const PriceContext &context) {
+  const plan::Kernels kernels(graph);
+  plan::Seconds sum;
+  plan::RunCost cost(graph, kernels, context.machine, context.mesh);
+  for (const plan::Seconds &ofOp : cost.run(plan, context.sizes))
+    sum += ofOp;
+  return sum;
+}
+
 Json priceAlternatives(
     const plan::Graph &graph, const plan::OpNames &names, llvm::StringRef node,
     const plan::Plan &chosen, const PriceContext &context,
     llvm::function_ref<plan::Plan(const plan::Plan &)> search) {
-  const plan::Kernels kernels(graph);
   auto price = [&](const plan::Plan &plan) {
-    plan::Seconds sum;
-    plan::RunCost cost(graph, kernels, context.machine, context.mesh);
-    for (const plan::Seconds &ofOp : cost.run(plan, context.sizes))
-      sum += ofOp;
-    return sum;
+    return secondsOf(graph, plan, context);
   };
   Json found = Json::array();
   for (unsigned op = 0; op < graph.ops.size(); ++op) {

@@ -3,6 +3,7 @@
 #define SHARDC_PASSES_SHARD_PRICEALTERNATIVES_H
 
 #include "passes/plan/PlanFile.h"
+#include "passes/plan/cost/OpCost.h"
 #include "passes/plan/cost/Sizes.h"
 #include "passes/plan/machine/Machine.h"
 
@@ -17,6 +18,10 @@ struct PriceContext {
   const dist::Mesh &stage; ///< of those that split values
   plan::Sizes sizes;
 };
+
+/// Of a run under that plan: each op once.
+plan::Seconds secondsOf(const plan::Graph &graph, const plan::Plan &plan,
+                        const PriceContext &context);
 
 /// For each op of that node, or the weight of that name, the best alternative
 /// (plan/Alternatives.h), as

@@ -111,6 +111,9 @@ struct PropagateShardingsPass
     if (!alternativesOf.empty())
       getOperation()->setAttr(kAlternativesAttr,
                               StringAttr::get(&getContext(), textOf(priced)));
+    if (predicts)
+      getOperation()->setAttr(
+          kPredictedAttr, StringAttr::get(&getContext(), textOf(predicted)));
   }
 
 private:
@@ -361,6 +364,23 @@ private:
     return true;
   }
 
+  /// Of the request's sizes, but for those that say which profile it is.
+  bool predict(const Program &program, const Plan &plan,
+               const dist::Mesh &stage) {
+    plan::Machine typical;
+    llvm::StringMap<int64_t> sizes;
+    if (!readMachine(typical) ||
+        !readSizes("alternative-sizes", alternativeSizes, sizes))
+      return false;
+    for (const auto &entry : onnx::boundSymbols(program.function))
+      sizes[entry.getKey()] = entry.getValue();
+    predicted[onnx::profileText(program.function)] =
+        secondsOf(program.source->graph, plan,
+                  {typical, wholeMesh(), stage, plan::Sizes(sizes)})
+            .total();
+    return true;
+  }
+
   /// Nothing, and an error, where the options make no sense.
   std::optional<ExpertMode> expertModeFor(ArrayRef<Program> programs,
                                           const dist::Mesh &stage,
@@ -411,6 +431,8 @@ private:
       kept[program.name()] =
           plan::writePlan(source.graph, *plan, program.names, stage);
     numReshards += writeShardings(function, source, *plan);
+    if (predicts && !predict(program, *plan, stage))
+      return false;
     return alternativesOf.empty() ||
            price(program, *plan, stage, experts, options);
   }
@@ -425,6 +447,7 @@ private:
   Json annotated;        ///< of the model's file, or null
   OutputsOfNode outputs; ///< with them
   Json kept = Json::object(), priced = Json::object(); ///< by function
+  Json predicted = Json::object();                     ///< by profile
 };
 
 } // namespace

@@ -1,7 +1,9 @@
 """The same bits under any plan (--bitwise): outputs of ten plans by hash, values beside other engines', and mutants."""
 
 import hashlib
+import json
 import os
+import re
 import unittest
 from unittest import mock
 
@@ -249,6 +251,23 @@ class Bitwise(EndToEnd):
         (cost,) = (choice for choice in said["choices"] if choice.startswith("--bitwise"))
         self.assertRegex(cost, r"17 collectives, \d+ bytes on the wire.*without it 9 collectives, \d+ bytes on the wire")
 
+    def test_costs_are_told_of_a_whole_run(self):
+        """The share of what both are predicted to take, which is more than what collectives take."""
+        report = self.folder / "report.json"
+        model = model_file("llama-dynamo-op18")
+        for machine in ("cpu:1x2", "h100:1x2"):
+            self.run_ok("shardc", model, "--bitwise", "--tp", 2, "--topology", machine, "--dims", "batch=1,sequence=64", "--explain-json", report)
+            (cost,) = (choice for choice in json.loads(report.read_text())["choices"] if choice.startswith("--bitwise"))
+            found = re.search(r"a run is predicted to take ([\d.]+) us, ([+-][\d.]+) % of that without", cost)
+            run, percent = (float(text) for text in found.groups())
+            seconds = []
+            for flags in (["--bitwise"], []):
+                self.run_ok("shardc", "plan", model, "--tp", 2, "--sp", "off", "--topology", machine, "--dims", "batch=1,seq=64", *flags, "--json", report)
+                seconds.append(json.loads(report.read_text())["candidates"][0]["seconds"]["prefill"])
+            self.assertAlmostEqual(run, 1e6 * seconds[0], delta=0.01 * run)
+            self.assertAlmostEqual(percent, 100 * (seconds[0] / seconds[1] - 1), delta=1)
+        self.run_ok("shardc", model, "--bitwise", "--tp", 2, "--topology", machine, "--dims", "batch=1", "--explain-json", report)
+        self.assertNotIn("is predicted", report.read_text())
 
 if __name__ == "__main__":
     unittest.main()

@@ -66,6 +66,31 @@ class Plan(EndToEnd):
             ranks = json.loads(report.read_text())["ranks"]
             self.assertEqual(candidate["memory"]["weights"], max(rank["weight_bytes"] for rank in ranks), ways)
 
+    def test_bitwise_has_a_price_of_its_own(self):
+        """Other collectives, no ring, a tied table twice: as the compiler has them with the flag."""
+        model, _ = decoder(self.folder, **SMALL)
+        requests = ["--dims", "batch=2,seq=4096,past=0", "--goal", "latency"]
+        without, plan = (self.plan(model, "h100:1x8", *requests, *flag) for flag in ([], ["--bitwise"]))
+        for candidate in plan["candidates"]:
+            self.assertRegex(candidate["flags"], "^--bitwise ")
+            self.assertEqual("--cp-mode" in candidate["flags"], candidate["mesh"]["cp"] > 1)
+        for ways in ({"tp": 4}, {"tp": 2, "cp": 2}):
+            self.assertGreater(self.find(plan, **ways)["seconds"]["communication"], self.find(without, **ways)["seconds"]["communication"])
+        for name, ways in ((model, {"tp": 4}), (model, {"cp": 2, "tp": 2}), (model_file("gpt2-dynamo-op20"), {"tp": 2}), (model_file("gpt2-dynamo-op20"), {"tp": 4}),
+                           (model, {"fsdp": 2})):
+            with self.subTest(model=name, ways=ways):
+                given = [text for axis, count in ways.items() for text in (f"--{axis}", count)]
+                candidate = self.find(self.plan(name, "h100:1x8", "--bitwise", "--dims", "batch=2,seq=64", *given), **ways)
+                report = self.folder / "explain.json"
+                self.run_ok("shardc", name, *candidate["flags"].split(), "--explain-json", report)
+                ranks = json.loads(report.read_text())["ranks"]
+                self.assertEqual(candidate["memory"]["weights"], max(rank["weight_bytes"] for rank in ranks))
+        done = program("shardc", model, "--bitwise", "--auto", "--topology", "h100:1x8", *requests, "--explain-json", self.folder / "out")
+        self.assertIn(f"auto: {plan['candidates'][0]['flags'].removeprefix('--bitwise ')}: ", done.stderr)
+        refused = program("shardc", "plan", model, "--topology", "h100:1x8", "--bitwise", "--cp", 2, "--cp-mode", "ring")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("use --cp-mode gather or ulysses", refused.stderr)
+
     def test_a_model_that_fits_a_node_is_split_inside_of_it(self):
         model, parameters = decoder(self.folder, **LARGE)
         self.assertGreater(2 * parameters, 60e9)

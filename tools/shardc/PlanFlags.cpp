@@ -272,9 +272,19 @@ void addWeightsType(CLI::App &app, Flags &flags) {
       "bf16: round those of f32. What is computed keeps the model's types");
 }
 
+void addBitwise(CLI::App &app, Flags &flags) {
+  const ReadBy reader(app, Reader::Import);
+  app.add_flag(
+      "--bitwise", flags.bitwise,
+      "The same bits whatever the degrees, on the host: no ranks share "
+      "out a sum, matrices are split by columns alone, and kernels add "
+      "up in one order. Ranks exchange more; --explain says how much");
+}
+
 static void addImport(CLI::App &app, Flags &flags) {
   addServing(app, flags);
   addWeightsType(app, flags);
+  addBitwise(app, flags);
   const ReadBy reader(app, Reader::Import);
   app.add_flag("--no-recovery", flags.noRecovery,
                "Keep norms, attention and the like as the exporter spelled "
@@ -294,11 +304,6 @@ static void addImport(CLI::App &app, Flags &flags) {
          "products with quantised weights the other operand is rounded to 8 "
          "bits in blocks, as accuracy_level 4 says it")
       ->check(CLI::IsMember({"model", "bf16", "int8"}));
-  app.add_flag(
-      "--bitwise", flags.bitwise,
-      "The same bits whatever the degrees, on the host: no ranks share "
-      "out a sum, matrices are split by columns alone, and kernels add "
-      "up in one order. Ranks exchange more; --explain says how much");
 }
 
 std::string checkBitwise(const CLI::App &app, Flags &flags) {
@@ -311,12 +316,13 @@ std::string checkBitwise(const CLI::App &app, Flags &flags) {
     return "--bitwise: no node of ONNX says it, so --emit " + flags.emit +
            " cannot; leave one of them out";
   const CLI::Option *context = app.get_option_no_throw("--cp-mode");
-  if (context && context->count() > 0 && flags.contextMode == "ring")
+  const bool isGiven = context && context->count() > 0;
+  if (isGiven && context->as<std::string>() == "ring")
     return "--bitwise: in a ring each rank sees the keys in an order of its "
            "own; "
            "use --cp-mode gather or ulysses";
-  if (!context || context->count() == 0)
-    flags.contextMode = flags.fixedContext = "gather";
+  if (!isGiven)
+    flags.contextMode = "gather";
   return "";
 }
 
@@ -438,7 +444,8 @@ void addTraining(CLI::App &app, TrainingFlags &flags) {
       "on (default): sums of gradients over replicas run beside the last "
       "backward pass; off: behind it")
       ->check(CLI::IsMember({"on", "off"}));
-  for (const char *flag : {"--report", "--mix", "--micro-batches", "--serve"})
+  for (const char *flag :
+       {"--report", "--mix", "--micro-batches", "--serve", "--bitwise"})
     training->excludes(app.get_option(flag));
 }
 

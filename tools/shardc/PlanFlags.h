@@ -27,6 +27,7 @@ void addServing(CLI::App &app, Flags &flags);
 void addNoProgress(CLI::App &app, Flags &flags);
 /// --weights-type.
 void addWeightsType(CLI::App &app, Flags &flags);
+void addBitwise(CLI::App &app, Flags &flags);
 /// --tp and the like.
 void addDegrees(CLI::App &app, Flags &flags);
 /// All that makes the plan.

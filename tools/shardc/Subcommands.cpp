@@ -60,6 +60,7 @@ static CLI::App *addPlan(CLI::App &app, Flags &flags, DimTexts &dims) {
   addPlanning(*plan, flags, dims);
   addServing(*plan, flags);
   addWeightsType(*plan, flags);
+  addBitwise(*plan, flags);
   addDegrees(*plan, flags);
   plan->add_option("--sp", flags.fixedSequence,
                    "on or off: with or without sequence parallelism (default: "
@@ -68,7 +69,7 @@ static CLI::App *addPlan(CLI::App &app, Flags &flags, DimTexts &dims) {
   plan->add_option(
           "--cp-mode", flags.fixedContext,
           "With --cp: ring, ulysses or gather (default: the better one "
-          "of the first two)")
+          "of the first two; with --bitwise of the last two)")
       ->check(CLI::IsMember({"ring", "ulysses", "gather"}));
   plan->add_option("--micro-batches", flags.fixedMicroBatches,
                    "With --pp: parts of a request's batch that are in the "

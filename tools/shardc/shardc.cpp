@@ -177,6 +177,7 @@ static PlanRequest planRequest(const Flags &flags) {
   request.kvType = flags.kvType;
   request.weightsType = flags.weightsType;
   request.weightsGroup = flags.weightsGroup;
+  request.bitwise = flags.bitwise;
   request.overlaps = flags.overlap != "off";
   if (auto mode = plan::symbolizeContextMode(flags.fixedContext))
     request.fixed.numbers["cp-mode"] = int64_t(*mode);

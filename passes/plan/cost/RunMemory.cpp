@@ -2,6 +2,7 @@
 
 #include "passes/plan/cost/RunMemory.h"
 
+#include "dialects/dist/algebra/StorageAxis.h"
 #include "passes/plan/StoredWeights.h"
 
 namespace shardc::plan {
@@ -28,7 +29,7 @@ public:
         const GraphValue &value = graph.values[result];
         const double bytes = bytesOf(result);
         if (graph.ops[op].kind == OpKind::Weight)
-          memory[op].weights += bytes;
+          memory[op].weights += heldBytes(result);
         if (value.isCache && value.isReturned)
           memory[op].kv += bytes;
         if (!isActivation(result))
@@ -49,6 +50,51 @@ private:
   double bytesOf(unsigned value) const {
     return sizes.largestPart(producedSharding(graph, plan, value)) *
            double(graph.values[value].bits) / 8;
+  }
+
+  /// Of a weight: once, or where sums stay whole once for each part of it that
+  /// somebody wants, as of a tied table columns and rows. Who has all of it sees
+  /// parts there.
+  double heldBytes(unsigned weight) {
+    llvm::SmallVector<dist::Sharding, 2> parts;
+    if (graph.keepsSumsWhole &&
+        !dist::isStoredInParts(producedSharding(graph, plan, weight)))
+      findParts(weight, parts);
+    const auto *whole = llvm::find_if(
+        parts, [](const dist::Sharding &part) { return !part.isSplit(); });
+    if (whole != parts.end())
+      parts = {dist::Sharding(*whole)};
+    if (parts.empty())
+      return bytesOf(weight);
+    double elements = 0;
+    for (const dist::Sharding &part : parts)
+      elements += sizes.largestPart(part);
+    return elements * double(graph.values[weight].bits) / 8;
+  }
+
+  /// The parts that ops with a weight want. What views it in another way when it
+  /// is loaded is split as what uses that wants it.
+  void findParts(unsigned value, llvm::SmallVectorImpl<dist::Sharding> &parts) {
+    for (unsigned user : graph.values[value].consumers) {
+      const GraphOp &op = graph.ops[user];
+      const size_t operand =
+          llvm::find(op.operandValues, value) - op.operandValues.begin();
+      if (!Kernels::isLoadTime(user, graph) || op.resultValues.size() != 1) {
+        addPart(operandSharding(graph, plan, user, operand), parts);
+        continue;
+      }
+      for (unsigned behind : graph.values[op.resultValues.front()].consumers) {
+        Plan viewed(graph);
+        viewed.ops[user] = plan.ops[behind];
+        addPart(operandSharding(graph, viewed, user, operand), parts);
+      }
+    }
+  }
+
+  static void addPart(const dist::Sharding &part,
+                      llvm::SmallVectorImpl<dist::Sharding> &parts) {
+    if (!llvm::is_contained(parts, part))
+      parts.push_back(part);
   }
 
   void findLastUses() {

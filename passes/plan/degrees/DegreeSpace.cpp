@@ -92,6 +92,10 @@ std::vector<Degrees> DegreeSpace::variantsOf(const Degrees &degrees) const {
   }
   if (degrees.cp > 1) {
     const auto known = fixed.numbers.find("cp-mode");
+    // A ring would share out sums of the attention.
+    if (kinds.front().prompt.program->graph->keepsSumsWhole)
+      for (Degrees &variant : variants)
+        variant.contextMode = ContextMode::Gather;
     if (known == fixed.numbers.end() && !kinds.front().rows)
       multiply([](Degrees &d) { d.contextMode = ContextMode::Ulysses; });
     else if (known != fixed.numbers.end())
