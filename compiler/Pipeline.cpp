@@ -98,8 +98,10 @@ void buildPhase(OpPassManager &passes, StringRef phase,
       passes.addPass(import::createRoundProducts({options.compute}));
     if (options.doubles)
       passes.addPass(import::createWidenFloats());
-    if (options.bitwise)
+    if (options.bitwise) {
+      passes.addPass(import::createKeepChoicesApart());
       passes.addPass(import::createKeepSumsWhole());
+    }
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
     passes.addPass(createShardings(options));

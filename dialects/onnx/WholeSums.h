@@ -41,6 +41,10 @@ bool mayShareSums(OnnxOp op);
 /// The op's own rule; of a marked one all that it adds up is whole.
 ShardingRule ruleOf(OnnxOp op);
 
+/// The op's own; where sums are in order what parts of floats are there only move:
+/// to add them up later would be another order.
+PartialRule partialRuleOf(OnnxOp op);
+
 } // namespace shardc::onnx
 
 #endif // SHARDC_DIALECTS_ONNX_WHOLESUMS_H

@@ -157,6 +157,20 @@ def RoundProducts : Pass<"shardc-round-products", "::mlir::ModuleOp"> {
   ];
 }
 
+def KeepChoicesApart : Pass<"shardc-keep-choices-apart", "::mlir::ModuleOp"> {
+  let summary = "Mixtures of experts whose sum is an op of its own";
+  let description = [{
+    Requires: shapes, and mixtures of experts recovered.
+    Ensures: an onnx.MixtureOfExperts keeps the choices of a token apart, and an
+    onnx.ReduceSum adds them up, so that experts may be shared out among ranks
+    where sums may not (shardc-keep-sums-whole).
+
+    (* example filepath=tests/passes/import/keep-choices-apart/example.mlir *)
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [Statistic<"numApart", "apart", "Mixtures">];
+}
+
 def KeepSumsWhole : Pass<"shardc-keep-sums-whole", "::mlir::ModuleOp"> {
   let summary = "The same bits under any plan: no ranks share out a sum";
   let description = [{

@@ -85,8 +85,8 @@ private:
       operands.push_back(each.getOperandNumber() == operand
                              ? held
                              : dist::getSharding(each.get().getType()));
-    return verify::checkRule(onnx::ruleOf(op), op.partialRule(), operands,
-                             {given}, mesh)
+    return verify::checkRule(onnx::ruleOf(op), onnx::partialRuleOf(op),
+                             operands, {given}, mesh)
         .empty();
   }
 

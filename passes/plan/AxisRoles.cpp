@@ -54,6 +54,9 @@ Plan planByRoles(const Graph &graph, const dist::Mesh &mesh, bool isDecode,
   AxisRoles roles(mesh);
   Plan plan = start ? *start : Plan(graph);
   searchPlan(graph, plan, roles.experts, LeafRole::Experts);
+  // What is hidden in experts would be whole on each rank of the others.
+  if (graph.keepsSumsWhole)
+    searchPlan(graph, plan, roles.tensor, LeafRole::Experts);
   // Major of the rows that experts' ranks take: what a mixture gathers of those
   // are the minor ones.
   splitBatch(graph, plan, roles.storage);

@@ -95,7 +95,7 @@ void FunctionGraph::addOp(onnx::OnnxOp op, const EqualLayers *layers) {
   if (auto parts = dyn_cast<onnx::PagedAttentionPartsOp>(op.getOperation()))
     added.isCausal = parts.getIsCausal() != 0;
   added.isPaged = isa<onnx::PagedAttentionOp, onnx::PagedAttentionPartsOp>(op);
-  added.partialRule = op.partialRule();
+  added.partialRule = onnx::partialRuleOf(op);
   added.work = op.multiplyAdds();
   for (Value operand : op->getOperands())
     added.operandValues.push_back(isa<RankedTensorType>(operand.getType())

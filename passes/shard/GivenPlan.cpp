@@ -49,7 +49,7 @@ std::string findMistake(const FunctionGraph &source, const plan::Plan &plan,
     HeldByOp held = heldBy(source.graph, plan, number, mesh);
     if (held.problem.empty())
       held.problem =
-          verify::checkRule(onnx::ruleOf(onnxOp), onnxOp.partialRule(),
+          verify::checkRule(onnx::ruleOf(onnxOp), onnx::partialRuleOf(onnxOp),
                             held.operands, held.results, mesh);
     if (!held.problem.empty())
       return names.nodes[number] + ": " + held.problem + "; " +

@@ -126,8 +126,9 @@ private:
       operands.push_back(dist::getSharding(operand.getType()));
     for (Value result : op.getResults())
       results.push_back(dist::getSharding(result.getType()));
-    std::string problem = checkRule(onnx::ruleOf(onnxOp), onnxOp.partialRule(),
-                                    operands, results, mesh);
+    std::string problem =
+        checkRule(onnx::ruleOf(onnxOp), onnx::partialRuleOf(onnxOp), operands,
+                  results, mesh);
     if (!problem.empty())
       return op.emitError("does not satisfy its sharding rule: ") << problem;
     return success();

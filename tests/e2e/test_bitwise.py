@@ -12,10 +12,14 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from tests.corpus.plan_table import CORPUS
 from tests.e2e.caches import VOCABULARY, decoder, write_steps
 from tests.e2e.test_parallel import experts_model
 from tests.support import BUILD, EndToEnd, data_sets, model_file, program, read_outputs
 
+# Experts on ranks of their own, beside what else there is.
+EXPERT_PLANS = ("--ep 2", "--ep 4", "--ep 2 --tp 2", "--ep 2 --tp 3", "--tp 3", "--ep 8", "--ep 2 --ep-mode batch --tp 2",
+                "--ep 2 --cp 2", "--ep 2 --fsdp 2", "--ep 2 --pp 2", "--ep 3 --sp")
 PLUGIN = BUILD / "lib/simulated/libshardrt_cuda.so"
 # Flags of shardc, and of shardrun.
 PLANS = (
@@ -156,11 +160,34 @@ class Bitwise(EndToEnd):
     def test_experts(self):
         random = np.random.default_rng(4)
         model = self.folder / "experts.onnx"
-        onnx.save(experts_model(), model)
+        onnx.save(experts_model(choices=3), model)
         tokens = random.normal(size=(21, 8)).astype(np.float32)
-        one = self.check_plans(model, self.request(input=tokens))
+        plans = [*PLANS, *((flags, "") for flags in EXPERT_PLANS)]
+        one = self.check_plans(model, self.request(input=tokens), plans)
         expected = ReferenceEvaluator(str(model)).run(None, {"input": tokens})
         np.testing.assert_allclose(one[0], expected[0], rtol=1e-4, atol=1e-5)
+
+    def test_experts_are_shared_out(self):
+        """Each lies whole on one rank, whatever else splits them without --bitwise."""
+        model, report = self.folder / "experts.onnx", self.folder / "report.json"
+        onnx.save(experts_model(experts=8, hidden=64, width=16), model)
+        held = {}
+        for flags in ("", "--tp 4", "--ep 4", "--ep 2 --tp 2", "--ep 8", "--ep 4 --ep-mode batch"):
+            self.run_ok("shardc", model, "--bitwise", *flags.split(), "--explain-json", report)
+            held[flags] = max(rank["weight_bytes"] for rank in json.loads(report.read_text())["ranks"])
+        experts = 8 * 2 * 16 * 64 * 4
+        for flags, ways in (("--tp 4", 4), ("--ep 4", 4), ("--ep 2 --tp 2", 4), ("--ep 8", 8), ("--ep 4 --ep-mode batch", 4)):
+            self.assertLessEqual(held[flags], held[""] - experts * (ways - 1) // ways, flags)
+
+    def test_mixtures_of_the_corpus_s_models(self):
+        for name in ("mixtral-dynamo-op20", "qwen3moe-dynamo-op21", "gptoss-genai-fp32"):
+            folder = CORPUS / name
+            if not folder.is_dir():
+                self.skipTest("no corpus beside the clone")
+            data_set = sorted(folder.glob("test_data_set_*"))[0]
+            one = self.check_plans(folder / "model.onnx", data_set, [(flags, "") for flags in EXPERT_PLANS])
+            for found, expected in zip(one, read_outputs(data_set), strict=True):
+                self.assertLess(np.abs(found - expected).max(initial=0), 1e-4 * np.abs(expected).max(initial=1))
 
     def test_texts_beside_others(self):
         """What a text gets does not depend on those that are with it, nor a position on those behind it."""
@@ -209,12 +236,11 @@ class Bitwise(EndToEnd):
         self.assertEqual(done.returncode, 4, done.stdout)
         self.assertIn("was compiled with --bitwise", done.stderr)
 
-    def mutant(self, spared):
+    def mutant(self, spared, model=model_file("llama-dynamo-op18"), before=()):
         """The imported model with all sums whole but one; 0: none is spared."""
-        name = "llama-dynamo-op18"
         imported, marked = self.folder / "imported.mlir", self.folder / "marked.mlir"
-        self.run_ok("shardc", model_file(name), "--to", "imported", "-o", imported)
-        passes = [f"--shardc-keep-sums-whole=spared={spared}", "--shardc-fingerprint"]
+        self.run_ok("shardc", model, "--to", "imported", "-o", imported)
+        passes = [*before, f"--shardc-keep-sums-whole=spared={spared}", "--shardc-fingerprint"]
         marked.write_text(self.run_ok("shard-opt", imported, "--mlir-print-debuginfo", *passes))
         return marked
 
@@ -230,6 +256,18 @@ class Bitwise(EndToEnd):
         # The embedding's sum has one summand, and some products stay columns all the same.
         self.assertNotIn(0, found)
         self.assertEqual(found, [2, 3, 4, 7])
+
+    def test_a_mixture_whose_sum_is_shared_out_is_found(self):
+        """That of a token's choices, which ranks add up as experts lie, unless they stay apart until all are there."""
+        model = self.folder / "experts.onnx"
+        onnx.save(experts_model(experts=8, choices=4), model)
+        data_set = self.request(input=np.random.default_rng(4).normal(size=(21, 8)).astype(np.float32))
+        ops = [line for line in self.mutant(0, model).read_text().splitlines() if " = onnx." in line and "onnx.whole_sums" in line]
+        (mixture,) = (number for number, line in enumerate(ops, 1) if "onnx.MixtureOfExperts" in line)
+        for before, isSame in (((), False), (("--shardc-keep-choices-apart",), True)):
+            marked = self.mutant(mixture, model, before)
+            one, four = (self.outputs(marked, data_set, f"--from imported --ep {ep}", bitwise=()) for ep in (1, 4))
+            self.assertEqual(hash_of(one) == hash_of(four), isSame)
 
     def test_a_plan_that_shares_out_a_sum_is_refused(self):
         name = "llama-dynamo-op18"

@@ -70,9 +70,9 @@ def flat_experts():
     ]
 
 
-def experts_model(tokens="n", experts=4, hidden=30, width=8, routed=1.0, flat=True):
+def experts_model(tokens="n", experts=4, hidden=30, width=8, routed=1.0, flat=True, choices=2):
     """
-    Tokens through attention, an MLP and then 2 of 4 experts: routing by TopK, gathered experts as exporters write them,
+    Tokens through attention, an MLP and then 2 of 4 experts, unless told otherwise: routing by TopK, gathered experts as exporters write them,
     and residuals. With `routed` 0 all tokens choose the same two. Not `flat`, tokens and choices stay dims of their
     own, which is no form that is recognised as a mixture.
     """
@@ -102,8 +102,8 @@ def experts_model(tokens="n", experts=4, hidden=30, width=8, routed=1.0, flat=Tr
         *(flat_experts() if flat else experts_by_dims()),
         helper.make_node("Add", ["x", "mixed"], ["y"]),
     ]
-    constants = {"two": [2], "one": [1], "axes": [1, 2], "last": [2, 3], "each.choice": [1, 2, 1], "all": [-1]}
-    constants |= {"row": [-1, 1, width], "weight": [-1, 1], "pairs": [-1, 2, width]}
+    constants = {"two": [choices], "one": [1], "axes": [1, 2], "last": [2, 3], "each.choice": [1, choices, 1], "all": [-1]}
+    constants |= {"row": [-1, 1, width], "weight": [-1, 1], "pairs": [-1, choices, width]}
     tensors = [onnx.numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()]
     tensors += [onnx.numpy_helper.from_array(np.array(value, np.int64), name) for name, value in constants.items()]
     value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [tokens, width])

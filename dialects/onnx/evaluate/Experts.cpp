@@ -68,7 +68,11 @@ static Outcome mix(Call &call) {
       indices.shape[0] != tokens.shape[0] || up.shape[1] != tokens.shape[1] ||
       up.shape[0] != down.shape[0])
     return Outcome::Unfit;
+  const bool isSum = !op.getKeepsChoices();
   Tensor y(tokens.element, {tokens.shape[0], down.shape[2]});
+  if (!isSum)
+    y = Tensor(tokens.element,
+               {tokens.shape[0], indices.shape[1], down.shape[2]});
   const Type wide = computedIn(tokens.element);
   auto kept = [&](double v) { return stored(wide, v, call.precision); };
   const int64_t choices = indices.shape[1], width = tokens.shape[1];
@@ -89,7 +93,7 @@ static Outcome mix(Call &call) {
     if (!row.element)
       return Outcome::Unfit;
     for (int64_t j = 0; j < row.size(); ++j) {
-      double &sum = y.data[token * row.size() + j];
+      double &sum = y.data[(isSum ? token : i) * row.size() + j];
       sum += kept(weights.data[i] * kept(row.data[j]));
     }
   }

@@ -40,8 +40,10 @@ LogicalResult MixtureOfExpertsOp::inferTypes(ShapeInference &inference) {
   for (Value bias : getBias())
     if (dims(bias) != SmallVector<DimExpr, 4>{up[0], up[2]})
       return emitOpError("has a bias that does not fit its experts");
-  inference.setType(getResult(), inference.element(getTokens()),
-                    {dims(getTokens())[0], down[2]});
+  SmallVector<DimExpr, 4> made = {dims(getTokens())[0], down[2]};
+  if (getKeepsChoices())
+    made.insert(made.begin() + 1, chosen[1]);
+  inference.setType(getResult(), inference.element(getTokens()), made);
   return success();
 }
 
@@ -69,7 +71,8 @@ ShardingRule MixtureOfExpertsOp::shardingRule() {
   rule.operands = {{n, d}, {n, k}, {n, k}, {e, d, h}, {e, f, out}};
   for (size_t i = 0; i < getBias().size(); ++i)
     rule.operands.push_back({e, h});
-  rule.results = {{n, out}};
+  rule.results = {getKeepsChoices() ? RuleTensor{n, k, out}
+                                    : RuleTensor{n, out}};
   return rule;
 }
 

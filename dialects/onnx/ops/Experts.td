@@ -13,6 +13,10 @@ def Onnx_MixtureOfExpertsOp : Onnx_OwnOp<"MixtureOfExperts", ["multiplyAdds"]> {
     n d, indices and weights n k, `up` e d h, `down` e f o, the optional bias e
     h; the result is n o.
 
+    With `keeps_choices` the result is n k o: what is summed above stays apart, and
+    what ranks with other experts have of a choice are zeros. None is negative, so
+    that their sum is the choice itself, whatever the order.
+
     `gate` says what `act` does: "none" is activation(x), h = f; in "halves" and
     "interleaved" h = 2 f, the first half or each even element is the gate g,
     the rest u, and the result activation(min(g, limit)) * (clip(u) + shift),
@@ -26,6 +30,7 @@ def Onnx_MixtureOfExpertsOp : Onnx_OwnOp<"MixtureOfExperts", ["multiplyAdds"]> {
                        DefaultValuedAttr<StrAttr, "\"none\"">:$gate,
                        DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
                        DefaultValuedAttr<F32Attr, "0.0f">:$shift,
-                       OptionalAttr<F32Attr>:$limit);
+                       OptionalAttr<F32Attr>:$limit,
+                       UnitAttr:$keeps_choices);
   let results = (outs AnyTensor:$result);
 }

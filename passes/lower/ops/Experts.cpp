@@ -43,6 +43,8 @@ LogicalResult MixtureOfExpertsOp::lower(Lowering &lowering) {
   inputs.resize(kInputs);
   Lowering::Config config =
       lowering.order(op, {"activation", "gate", "alpha", "shift", "limit"});
+  if (getKeepsChoices())
+    config.push_back(lowering.ints("keeps_choices", 1));
   // Indices count all experts; a rank has a range of them.
   Type down = getDown().getType();
   config.push_back(lowering.scalars(

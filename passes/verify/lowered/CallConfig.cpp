@@ -74,6 +74,8 @@ private:
     SmallVector<std::string, 8> names;
     if (auto experts = dyn_cast<onnx::MixtureOfExpertsOp>(op)) {
       names.push_back("experts");
+      if (experts.getKeepsChoices())
+        names.push_back("keeps_choices");
       // Scales behind the op's own operands.
       if (call.isThere.size() > 6 && call.isThere[6])
         addBlocks(dequantizationOf(experts.getUp()), "up_", names);
@@ -200,8 +202,12 @@ private:
       return dims("bounds");
     if (isa<onnx::RangeOp>(op) && (name == "start" || name == "delta"))
       return boundOfRange(name == "start" ? 0 : 1);
-    if (isa<onnx::MixtureOfExpertsOp>(op) && name == "experts")
-      return wantedOfExperts();
+    if (auto experts = dyn_cast<onnx::MixtureOfExpertsOp>(op)) {
+      if (name == "experts")
+        return wantedOfExperts();
+      if (name == "keeps_choices")
+        return Index{experts.getKeepsChoices()};
+    }
     if (isa<onnx::AttentionOp>(op))
       return wantedOfAttention(name);
     return wantedOfBlocks(name);

@@ -32,6 +32,11 @@ inline std::pair<int64_t, int64_t> expertsOf(const KernelCall &call) {
   return {call.inputs[kUp].dims[0], 0};
 }
 
+/// Whether the result is [n, k, o], with what each choice adds to a token.
+inline bool keepsChoices(const KernelCall &call) {
+  return call.intOr("keeps_choices", 0) != 0;
+}
+
 /// Operand `input` of a call, its scale and zero point from operand `scale` on
 /// where there is one, and the attributes for it, which start with `prefix`.
 class ExpertOperand {
@@ -149,8 +154,12 @@ inline Status ExpertProducts::read(const KernelCall &call,
       expectWeights(kernel, this->up, x, {experts, x.dims[1], wide}));
   SHARDC_RETURN_IF_ERROR(expectWeights(kernel, this->down, x,
                                        {experts, down.dims[1], down.dims[2]}));
+  const TensorView &y = call.outputs[0];
   SHARDC_RETURN_IF_ERROR(
-      expectSizes(kernel, call.outputs[0], {n, down.dims[2]}, x.element));
+      keepsChoices(call)
+          ? expectSizes(kernel, y, {n, indices.dims[1], down.dims[2]},
+                        x.element)
+          : expectSizes(kernel, y, {n, down.dims[2]}, x.element));
   if (hasInput(call, kBias))
     SHARDC_RETURN_IF_ERROR(
         expectSizes(kernel, call.inputs[kBias], {experts, wide}, x.element));

@@ -195,6 +195,51 @@ TEST(MixtureOfExperts, RanksWithSomeOfTheExpertsSumUp) {
   });
 }
 
+/// Of each choice one rank has the number that one rank has of all, to the bit,
+/// and the others have zeros that add nothing, not even to a zero's sign.
+template <typename T> void keepsChoicesApart() {
+  Mixture s = twoOfFour<T>(4);
+  for (int64_t n = 0; n < 30; ++n) // results that are zeros of either sign
+    s.weights.view.template as<T>()[2 * n] = T(Compute<T>(n % 2 ? 0.0 : -0.0));
+  const Tensor whole = Tensor::filled<T>({150, 2, 5}, T(Compute<T>(9)));
+  Tensor sums = Tensor::filled<T>({150, 2, 5}, T(Compute<T>(0)));
+  auto run = [&](int64_t first, int64_t count, const Tensor &out) {
+    EXPECT_OK(
+        runKernel("MixtureOfExperts",
+                  {s.tokens, s.indices, s.weights, s.up.slice(0, first, count),
+                   s.down.slice(0, first, count)},
+                  {out},
+                  s.attributes()
+                      .ints("experts", {4, first})
+                      .ints("keeps_choices", {1})
+                      .ints("in_order", {1})));
+  };
+  run(0, 4, whole);
+  for (auto [first, count] : {std::pair{0, 1}, {1, 0}, {1, 3}}) {
+    const Tensor part =
+        Tensor::filled<T>({150, 2, 5}, T(Compute<T>(9))).scattered();
+    run(first, count, part);
+    forEach({150, 2, 5}, [&](const Dims &at) {
+      T &sum = sums.view.template as<T>()[sums.offset(at)];
+      sum = T(Compute<T>(sum) + Compute<T>(part.at<T>(at)));
+    });
+  }
+  EXPECT_EQ(sums.values<std::byte>(), whole.values<std::byte>());
+  forEach({150, 5}, [&](const Dims &at) {
+    const double expected = mixtureAt<T>(s, at[0], at[1]);
+    double sum = 0;
+    for (int64_t k : {0, 1})
+      sum += double(whole.at<T>({at[0], k, at[1]}));
+    EXPECT_NEAR(sum, expected, 0.01 * (1 + std::abs(expected)));
+  });
+}
+
+TEST(MixtureOfExperts, ChoicesThatStayApart) {
+  keepsChoicesApart<float>();
+  keepsChoicesApart<double>();
+  keepsChoicesApart<Float16>();
+}
+
 TEST(MixtureOfExperts, RefusesAnotherExpert) {
   Mixture s = twoOfFour<float>(4);
   s.indices.view.as<int64_t>()[7] = 4;

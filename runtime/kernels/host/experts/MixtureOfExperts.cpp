@@ -13,6 +13,10 @@
 // scale and zero point behind the bias, and attributes `up_axis` and so on, as
 // DequantizeLinear has them.
 //
+// With `keeps_choices` Y is [n, k, o], what the sum has added up; zeros of choices
+// that others have, and none of them negative: what ranks have of a choice adds up
+// to it.
+//
 // `experts` = (all, first): of that many experts, up and down have e from
 // number `first` on; choices of others add nothing here.
 //
@@ -37,6 +41,7 @@ public:
   ExpertsRun(const KernelCall &call, const ExpertProducts &products)
       : call(call), tokens(call.inputs[kTokens]), y(call.outputs[0]),
         up(products.up), down(products.down) {
+    isSum = !keepsChoices(call);
     count = tokens.dims[0];
     choices = call.inputs[kIndices].dims[1];
     experts = products.up.data().dims[0];
@@ -61,11 +66,14 @@ public:
     activated = products + block * wide;
     results = activated + block * hidden;
     total = results + block * outputs;
-    std::fill(total, total + count * outputs, Acc(0));
+    std::fill(total, total + (isSum ? count * outputs : 0), Acc(0));
+    for (int64_t i = 0; i < (isSum ? 0 : count * choices); ++i)
+      for (int64_t o = 0; o < outputs; ++o)
+        choiceAt(i)[o * y.strides[2]] = T(Acc(0));
     sortByExpert();
     for (int64_t expert = 0; expert < experts; ++expert)
       SHARDC_RETURN_IF_ERROR(runExpert(expert));
-    for (int64_t n = 0; n < count; ++n)
+    for (int64_t n = 0; n < (isSum ? count : 0); ++n)
       for (int64_t o = 0; o < outputs; ++o)
         y.as<T>()[n * y.strides[0] + o * y.strides[1]] =
             T(total[n * outputs + o]);
@@ -74,8 +82,8 @@ public:
 
 private:
   int64_t ownBytes() const {
-    const int64_t numbers =
-        block * (inputSize + wide + hidden + outputs) + count * outputs;
+    const int64_t numbers = block * (inputSize + wide + hidden + outputs) +
+                            (isSum ? count * outputs : 0);
     const int64_t bytes = (experts + 1 + count * choices) *
                               static_cast<int64_t>(sizeof(int64_t)) +
                           numbers * static_cast<int64_t>(sizeof(Acc));
@@ -86,6 +94,12 @@ private:
     const TensorView &view = call.inputs[input];
     return choice / choices * view.strides[0] +
            choice % choices * view.strides[1];
+  }
+
+  /// Of Y [n, k, o].
+  T *choiceAt(int64_t choice) const {
+    return y.as<T>() + choice / choices * y.strides[0] +
+           choice % choices * y.strides[1];
   }
 
   /// order[starts[e]..starts[e + 1]): the choices of expert e, n * k + i.
@@ -149,6 +163,14 @@ private:
       const Acc weight =
           Acc(call.inputs[kWeights].template as<T>()[at(kWeights, chosen[r])]);
       const Acc *result = results + r * outputs;
+      if (!isSum) {
+        T *to = choiceAt(chosen[r]);
+        for (int64_t o = 0; o < outputs; ++o) {
+          const T rounded = T(weight * result[o]);
+          to[o * y.strides[2]] = Acc(rounded) == Acc(0) ? T(Acc(0)) : rounded;
+        }
+        continue;
+      }
       Acc *sum = total + chosen[r] / choices * outputs;
       for (int64_t o = 0; o < outputs; ++o)
         sum[o] += weight * result[o];
@@ -176,6 +198,7 @@ private:
   const KernelCall &call;
   const TensorView &tokens, &y;
   ExpertMatrices<T> up, down;
+  bool isSum;
   int64_t count, choices, inputSize, wide, hidden, outputs, block;
   int64_t experts, all, first;
   ExpertActivation<Acc> activation;

@@ -215,6 +215,8 @@ Status runTurn(const KernelCall &call, const Experts &x) {
 }
 
 Status run(const KernelCall &call) {
+  if (host::keepsChoices(call))
+    return host::failure(kName, "keeps choices apart on processors alone");
   Experts x;
   SHARDC_RETURN_IF_ERROR(x.read(call));
   const int64_t count = x.tokens.dims[0], size = tokensOfTurn(x);

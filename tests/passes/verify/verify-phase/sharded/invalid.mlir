@@ -262,3 +262,22 @@ func.func @shares_out_a_sum(%x: !x) -> !sum {
   %sum = dist.reshard %y : !y to !sum
   return %sum : !sum
 }
+
+// -----
+
+// Parts of a sum, each computed with before they are added up: another order than on one rank.
+!x = tensor<?x8xf32, #dist.value<dims = [s, 8], sharding = [{}, {"tp"=2}]>>
+!w = tensor<8x4xf32, #dist.value<dims = [8, 4], sharding = [{"tp"=2}, {}]>>
+!y = tensor<?x4xf32, #dist.value<dims = [s, 4], sharding = [{}, {}], partial = {"tp"=2: sum}>>
+!sum = tensor<?x4xf32, #dist.value<dims = [s, 4], sharding = [{}, {}]>>
+module attributes {onnx.whole_sums} {
+  dist.mesh @mesh <["tp"=2]>
+  func.func @computes_with_parts(%x: !x) -> !sum {
+    %w = onnx.Weight {file = "m", offset = 0, length = 128, name = "w"} : () -> !w
+    %y = onnx.MatMul %x, %w : (!x, !w) -> !y
+    // expected-error@+1 {{does not satisfy its sharding rule}}
+    %z = onnx.Neg %y : (!y) -> !y
+    %sum = dist.reshard %z : !y to !sum
+    return %sum : !sum
+  }
+}
