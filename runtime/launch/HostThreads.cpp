@@ -1,11 +1,9 @@
 #include "runtime/launch/HostThreads.h"
 
+#include "runtime/base/ThreadTeam.h"
+
 #include <algorithm>
 #include <sched.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 namespace shardc::runtime {
 
@@ -47,10 +45,6 @@ int hostCores() { return coresOf(allowedCpus().size(), readSystemText); }
 
 int shareOfCores(int ranks) { return std::max(1, hostCores() / ranks); }
 
-void setHostThreads([[maybe_unused]] int threads) {
-#ifdef _OPENMP
-  omp_set_num_threads(threads);
-#endif
-}
+void setHostThreads(int threads) { setTeamThreads(threads); }
 
 } // namespace shardc::runtime

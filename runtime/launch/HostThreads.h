@@ -1,8 +1,8 @@
 //===- HostThreads.h - How many cores a rank's kernels use ----------------===//
 //
 // Ranks of one process share its cores: each calls setHostThreads once from its
-// own thread, with shareOfCores or what the user says. OpenMP keeps this count
-// per thread, so oneDNN inside of this rank's kernels follows it.
+// own thread, with shareOfCores or what the user says: base/ThreadTeam.h keeps
+// this count per thread.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_LAUNCH_HOSTTHREADS_H

@@ -1,7 +1,7 @@
 #include "runtime/serve/ReplicaServer.h"
 
 #include "runtime/base/Message.h"
-#include "runtime/launch/QuietThread.h"
+#include "runtime/base/QuietThread.h"
 #include "runtime/session/Settings.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "runtime/session/Replicas.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/base/QuietThread.h"
 #include "runtime/launch/LoadProgress.h"
-#include "runtime/launch/QuietThread.h"
 #include "runtime/memory/SharedHosts.h"
 #include "runtime/session/Processes.h"
 #include "runtime/session/SameArtifact.h"

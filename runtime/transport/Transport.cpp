@@ -1,7 +1,7 @@
 #include "runtime/transport/Transport.h"
 
 #include "runtime/base/Message.h"
-#include "runtime/launch/QuietThread.h"
+#include "runtime/base/QuietThread.h"
 #include "runtime/transport/EngineStream.h"
 #include "runtime/transport/ErrorText.h"
 #include "runtime/transport/MemoryStream.h"

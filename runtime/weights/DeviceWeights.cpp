@@ -2,13 +2,10 @@
 
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
+#include "runtime/base/ThreadTeam.h"
 
 #include <algorithm>
 #include <atomic>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 namespace shardc::runtime {
 namespace {
@@ -34,15 +31,17 @@ Status copyOnThreads(const WeightSlice &slice, int64_t begin, int64_t end,
                      std::byte *to) {
   const int64_t parts = (end - begin + kBytesPerThread - 1) / kBytesPerThread;
   std::atomic<bool> isRead = true;
-#pragma omp parallel for if (parts > 1)
-  for (int64_t part = 0; part < parts; ++part) {
-    const int64_t first = begin + part * kBytesPerThread;
-    const int64_t last = std::min(first + kBytesPerThread, end);
-    if (!isRead || !readPages(slice, first, last).isOk())
-      isRead = false;
-    else if (to)
-      copyPacked(slice, first, last, to + part * kBytesPerThread);
-  }
+  std::atomic<int64_t> next = 0;
+  runOnTeam(std::min<int64_t>(parts, teamThreads()), [&](int64_t) {
+    for (int64_t part; (part = next.fetch_add(1)) < parts;) {
+      const int64_t first = begin + part * kBytesPerThread;
+      const int64_t last = std::min(first + kBytesPerThread, end);
+      if (!isRead || !readPages(slice, first, last).isOk())
+        isRead = false;
+      else if (to)
+        copyPacked(slice, first, last, to + part * kBytesPerThread);
+    }
+  });
   return isRead ? Status::ok() : readPages(slice, begin, end);
 }
 

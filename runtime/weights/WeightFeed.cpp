@@ -1,9 +1,9 @@
 #include "runtime/weights/WeightFeed.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/base/QuietThread.h"
 #include "runtime/launch/HostThreads.h"
 #include "runtime/launch/LoadProgress.h"
-#include "runtime/launch/QuietThread.h"
 
 #include <chrono>
 #include <exception>

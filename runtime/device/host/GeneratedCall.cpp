@@ -73,17 +73,17 @@ Status runGenerated(const KernelCall &call) {
   const int64_t threads = host::threadsFor(units, rows * space.columns);
   auto *scratch = reinterpret_cast<float *>(call.scratch);
   const int64_t own = artifact::scratchFloats(kernel.form.slots, space.columns);
-  const auto part = [&](int64_t thread) {
-    const int64_t first = units * thread / threads;
-    const int64_t end = units * (thread + 1) / threads;
-    if (isOneRow)
-      runColumns(kernel, space, first * artifact::kGeneratedWidth,
-                 std::min(end * artifact::kGeneratedWidth, space.columns),
-                 scratch + own * thread);
-    else
-      runRows(kernel, space, first, end, scratch + own * thread);
-  };
-  host::forEachPart(threads, part);
+  host::shareRanges(
+      units, threads, host::unitsAtOnce(units, rows * space.columns),
+      [&](int64_t thread) { return scratch + own * thread; },
+      [&](float *mine, int64_t first, int64_t end) {
+        if (isOneRow)
+          runColumns(kernel, space, first * artifact::kGeneratedWidth,
+                     std::min(end * artifact::kGeneratedWidth, space.columns),
+                     mine);
+        else
+          runRows(kernel, space, first, end, mine);
+      });
   return Status::ok();
 }
 

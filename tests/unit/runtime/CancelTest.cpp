@@ -1,6 +1,6 @@
 //===- CancelTest.cpp - Requests that are ended from outside --------------===//
 #include "runtime/api/shardrt.h"
-#include "runtime/launch/QuietThread.h"
+#include "runtime/base/QuietThread.h"
 #include "tests/unit/runtime/ProcessSessions.h"
 #include "tests/unit/runtime/TestKernels.h"
 

@@ -184,7 +184,6 @@ TEST(ShapePlans, haveASlotEachOfFew) {
   EXPECT_EQ(plans.find(std::vector<int64_t>{2}, false)->slot, 2u);
 }
 
-#ifdef _OPENMP
 TEST(Session, kernelsHaveTheThreadsThatAreAskedFor) {
   ProgramBuilder p({{"tp", 2}});
   auto n = p.symbol("n", 0, 0);
@@ -219,7 +218,6 @@ TEST(Session, kernelsHaveTheThreadsThatAreAskedFor) {
   EXPECT_EQ(Session::open(artifact.path(), options, session).code(),
             StatusCode::InvalidArgument);
 }
-#endif
 
 TEST(Session, runsTheLoadProgramOnce) {
   ProgramBuilder p({{"tp", 2}});

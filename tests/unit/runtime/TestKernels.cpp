@@ -1,16 +1,13 @@
 //===- TestKernels.cpp - Tiny kernels for tests of the runtime ------------===//
 #include "tests/unit/runtime/TestKernels.h"
 
+#include "runtime/base/ThreadTeam.h"
 #include "runtime/kernels/Kernel.h"
 #include "runtime/tensor/CopyView.h"
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 using namespace shardc::runtime;
 
@@ -104,11 +101,7 @@ Status testThrow(const KernelCall &call) {
 /// Of how many threads the rank's kernels are.
 Status testThreads(const KernelCall &call) {
   const TensorView &y = call.outputs[0];
-#ifdef _OPENMP
-  const int threads = omp_get_max_threads();
-#else
-  const int threads = 1;
-#endif
+  const int threads = teamThreads();
   for (int64_t i = 0; i < y.numElements(); ++i)
     y.as<float>()[i] = static_cast<float>(threads);
   return Status::ok();

@@ -40,17 +40,17 @@ void unfoldTap(const ConvWindow &w, const T *x, const int64_t (&tap)[kConvDims],
 template <typename T, typename Acc>
 void unfold(const Convolution &c, const T *x, Acc *columns) {
   const ConvWindow &w = c.window;
-  const int64_t parts =
+  const int64_t threads =
       threadsFor(c.channels, c.channels * c.taps * c.positions);
-  forEachPart(parts, [&](int64_t part) {
-    int64_t channel = c.channels * part / parts;
-    Acc *row = columns + channel * c.taps * c.positions;
-    for (; channel < c.channels * (part + 1) / parts; ++channel)
-      for (int64_t d = 0; d < w.taps[0]; ++d)
-        for (int64_t h = 0; h < w.taps[1]; ++h)
-          for (int64_t k = 0; k < w.taps[2]; ++k, row += c.positions)
-            unfoldTap(w, x + channel * c.x->strides[1], {d, h, k}, row);
-  });
+  shareRanges(
+      c.channels, threads, /*least=*/1, [&](int64_t channel, int64_t end) {
+        Acc *row = columns + channel * c.taps * c.positions;
+        for (; channel < end; ++channel)
+          for (int64_t d = 0; d < w.taps[0]; ++d)
+            for (int64_t h = 0; h < w.taps[1]; ++h)
+              for (int64_t k = 0; k < w.taps[2]; ++k, row += c.positions)
+                unfoldTap(w, x + channel * c.x->strides[1], {d, h, k}, row);
+      });
 }
 
 /// W of a group: in place if its rows are dense, else packed.

@@ -270,13 +270,38 @@ private:
       product.rowStepA = layoutA.rowStride;
       product.depthStepA = layoutA.columnStride;
     } else {
-      packRows(layoutA, a, rows);
+      shareRows(layoutA, [&](const MatrixLayout &some, int64_t first) {
+        packRows(some, a + first * layoutA.rowStride,
+                 rows + first * layoutA.columns);
+      });
       product.a = rows;
       product.rowStepA = layoutA.columns;
     }
   }
 
+  /// Calls work(some rows, the first) on the threads of the rank.
+  template <typename Work>
+  static void shareRows(const MatrixLayout &layout, Work work) {
+    const int64_t units = std::max<int64_t>(layout.rows, 1);
+    shareRanges(layout.rows, threadsFor(units, layout.size()),
+                unitsAtOnce(units, layout.size()),
+                [&](int64_t begin, int64_t end) {
+                  MatrixLayout some = layout;
+                  some.rows = end - begin;
+                  work(some, begin);
+                });
+  }
+
   template <typename From> void unpackC(const From *packed, T *c) const {
+    shareRows(layoutC, [&](const MatrixLayout &some, int64_t first) {
+      unpackRows(some, packed + first * layoutC.columns,
+                 c + first * layoutC.rowStride);
+    });
+  }
+
+  template <typename From>
+  static void unpackRows(const MatrixLayout &layoutC, const From *packed,
+                         T *c) {
     for (int64_t i = 0; i < layoutC.rows; ++i) {
       T *row = c + i * layoutC.rowStride;
       const From *from = packed + i * layoutC.columns;

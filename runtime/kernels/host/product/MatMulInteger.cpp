@@ -89,9 +89,9 @@ public:
   void add(int64_t atC, int64_t atA, int64_t atZero) {
     const int64_t m = o.m(), first = count;
     const int row = o.c.rank - 2;
-    const int64_t parts = threadsFor(m, m * o.k());
-    forEachPart(parts, [&](int64_t part) {
-      for (int64_t i = m * part / parts; i < m * (part + 1) / parts; ++i) {
+    const int64_t threads = threadsFor(m, m * o.k());
+    shareRanges(m, threads, /*least=*/1, [&](int64_t i, int64_t end) {
+      for (; i < end; ++i) {
         addRow(first + i, atA + i * o.a.strides[row],
                atZero + i * o.zeroA.strides[row]);
         out[first + i] = o.hasDenseRows()

@@ -13,6 +13,9 @@
 #ifdef SHARDC_HAS_DNNL
 #include <oneapi/dnnl/dnnl.h>
 #endif
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include <string>
 
@@ -84,8 +87,8 @@ void multiplyInOrder(int64_t m, int64_t n, int64_t k, float alpha,
                      float *c, int64_t leading) {
   constexpr int64_t kWidth = kPanels * kPanelColumns;
   const int64_t groups = (n + kWidth - 1) / kWidth;
-  const int64_t parts = threadsForProduct(groups, m, n, k);
-  forEachPart(parts, [&](int64_t part) {
+  const int64_t threads = threadsForProduct(groups, m, n, k);
+  shareRanges(groups, threads, /*least=*/1, [&](int64_t begun, int64_t end) {
     alignas(64) float packed[kWidth * kDepthBlock];
     PackedProduct product;
     product.m = m;
@@ -93,8 +96,7 @@ void multiplyInOrder(int64_t m, int64_t n, int64_t k, float alpha,
     product.depthStepA = a.transposed ? a.leading : 1;
     product.leadingC = leading;
     product.alpha = alpha;
-    for (int64_t group = groups * part / parts;
-         group < groups * (part + 1) / parts; ++group) {
+    for (int64_t group = begun; group < end; ++group) {
       const int64_t begin = group * kWidth;
       product.n = std::min(kWidth, n - begin);
       product.c = c + begin;
@@ -112,6 +114,52 @@ void multiplyInOrder(int64_t m, int64_t n, int64_t k, float alpha,
   });
 }
 
+/// On this thread alone.
+Status multiplyFastest(int64_t m, int64_t n, int64_t k, float alpha,
+                       const Matrix<float> &a, const Matrix<float> &b,
+                       float beta, float *c, int64_t leading) {
+#ifdef SHARDC_HAS_DNNL
+#ifdef _OPENMP
+  omp_set_num_threads(1); // oneDNN's, of the calling thread
+#endif
+  const dnnl_status_t status =
+      dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k,
+                 alpha, a.data, a.leading, b.data, b.leading, beta, c, leading);
+  if (status != dnnl_success)
+    return Status::error(StatusCode::Artifact,
+                         "oneDNN's sgemm failed with status " +
+                             std::to_string(static_cast<int>(status)));
+#else
+  multiplyLoops(m, n, k, alpha, a, b, beta, c, leading);
+#endif
+  return Status::ok();
+}
+
+/// Rows of C on the threads of the rank, or columns where there are more.
+Status multiplyShared(int64_t m, int64_t n, int64_t k, float alpha,
+                      const Matrix<float> &a, const Matrix<float> &b,
+                      float beta, float *c, int64_t leading) {
+  const bool ofRows = m > n;
+  const int64_t all = ofRows ? m : n;
+  const int64_t units = (all + kPanelColumns - 1) / kPanelColumns;
+  const int64_t parts = threadsForProduct(units, m, n, k);
+  return shareOut(
+      parts, parts, /*chunk=*/1, [](int64_t thread) { return thread; },
+      [&](int64_t, int64_t part) {
+        const int64_t begin = units * part / parts * kPanelColumns;
+        const int64_t end =
+            std::min(units * (part + 1) / parts * kPanelColumns, all);
+        Matrix<float> ownA = a, ownB = b;
+        if (ofRows)
+          ownA.data += begin * (a.transposed ? 1 : a.leading);
+        else
+          ownB.data += begin * (b.transposed ? b.leading : 1);
+        return multiplyFastest(
+            ofRows ? end - begin : m, ofRows ? n : end - begin, k, alpha, ownA,
+            ownB, beta, c + begin * (ofRows ? leading : 1), leading);
+      });
+}
+
 } // namespace
 
 Status multiply(int64_t m, int64_t n, int64_t k, float alpha,
@@ -127,18 +175,7 @@ Status multiply(int64_t m, int64_t n, int64_t k, float alpha,
     multiplyInOrder(m, n, k, alpha, a, b, beta, c, leading);
     return Status::ok();
   }
-#ifdef SHARDC_HAS_DNNL
-  const dnnl_status_t status =
-      dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k,
-                 alpha, a.data, a.leading, b.data, b.leading, beta, c, leading);
-  if (status != dnnl_success)
-    return Status::error(StatusCode::Artifact,
-                         "oneDNN's sgemm failed with status " +
-                             std::to_string(static_cast<int>(status)));
-#else
-  multiplyLoops(m, n, k, alpha, a, b, beta, c, leading);
-#endif
-  return Status::ok();
+  return multiplyShared(m, n, k, alpha, a, b, beta, c, leading);
 }
 
 Status multiply(int64_t m, int64_t n, int64_t k, double alpha,

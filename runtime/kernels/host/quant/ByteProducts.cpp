@@ -160,20 +160,24 @@ void multiplyBytes(const FieldMatrix &matrix, const PackedProduct &product,
   const auto scratchOf = [&](int64_t thread) {
     return scratch + sizes.sizeOfA + thread * sizes.sizeOfThread;
   };
-  const int64_t readers = threadsFor(m, m * product.k);
-  forEachPart(readers, [&](int64_t thread) {
-    quantizeRows(matrix, product, a,
-                 {m * thread / readers, m * (thread + 1) / readers},
-                 reinterpret_cast<float *>(scratchOf(thread)));
-  });
-  const int64_t threads = threadsForProduct(groups, m, product.n, product.k);
-  forEachPart(threads, [&](int64_t thread) {
-    GroupOfBytes own(matrix, product, sizes, a, scratchOf(thread));
-    for (int64_t g = groups * thread / threads;
-         g < groups * (thread + 1) / threads; ++g)
-      own.run(g * kGroupPanels,
-              std::min(kGroupPanels, panels - g * kGroupPanels));
-  });
+  shareRanges(
+      m, threadsFor(m, m * product.k), /*least=*/1,
+      [&](int64_t thread) {
+        return reinterpret_cast<float *>(scratchOf(thread));
+      },
+      [&](float *dense, int64_t begin, int64_t end) {
+        quantizeRows(matrix, product, a, {begin, end}, dense);
+      });
+  shareRanges(
+      groups, threadsForProduct(groups, m, product.n, product.k), /*least=*/1,
+      [&](int64_t thread) {
+        return GroupOfBytes(matrix, product, sizes, a, scratchOf(thread));
+      },
+      [&](GroupOfBytes &own, int64_t g, int64_t end) {
+        for (; g < end; ++g)
+          own.run(g * kGroupPanels,
+                  std::min(kGroupPanels, panels - g * kGroupPanels));
+      });
 }
 
 } // namespace shardc::runtime::host

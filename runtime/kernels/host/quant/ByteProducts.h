@@ -19,7 +19,7 @@ bool takesBytes(const FieldMatrix &matrix);
 int64_t byteScratchBytes(const FieldMatrix &matrix, int64_t m, int64_t k,
                          int64_t n);
 
-/// C = A B on as many threads as OpenMP gives: `product` has A and C. No size
+/// C = A B on the threads of the rank: `product` has A and C. No size
 /// is 0.
 void multiplyBytes(const FieldMatrix &matrix, const PackedProduct &product,
                    std::byte *scratch);

@@ -127,10 +127,9 @@ bool FieldMatrix::readMatrix(const TensorView &matrix) {
 
 void FieldMatrix::pack(std::byte *to) const {
   const int64_t panels = (n + kPanelColumns - 1) / kPanelColumns;
-  const int64_t parts = threadsFor(panels, k * n);
-  forEachPart(parts, [&](int64_t part) {
-    for (int64_t panel = panels * part / parts;
-         panel < panels * (part + 1) / parts; ++panel) {
+  const int64_t threads = threadsFor(panels, k * n);
+  shareRanges(panels, threads, /*least=*/1, [&](int64_t panel, int64_t end) {
+    for (; panel < end; ++panel) {
       uint32_t *words = reinterpret_cast<uint32_t *>(to) + panel * packedStep();
       gather(panel, 0, k, 1, words);
     }

@@ -143,15 +143,17 @@ void multiplyFields(const FieldMatrix &matrix, ElementType element,
   const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
   const int64_t threads =
       threadsForProduct(groups, product.m, product.n, product.k);
-  const auto part = [&](int64_t thread) {
-    GroupProduct own(matrix, element, group, product,
-                     scratch + thread * group.bytes());
-    for (int64_t g = groups * thread / threads;
-         g < groups * (thread + 1) / threads; ++g)
-      own.run(g * group.panels,
-              std::min(group.panels, panels - g * group.panels));
-  };
-  forEachPart(threads, part);
+  shareRanges(
+      groups, threads, /*least=*/1,
+      [&](int64_t thread) {
+        return GroupProduct(matrix, element, group, product,
+                            scratch + thread * group.bytes());
+      },
+      [&](GroupProduct &own, int64_t g, int64_t end) {
+        for (; g < end; ++g)
+          own.run(g * group.panels,
+                  std::min(group.panels, panels - g * group.panels));
+      });
 }
 
 } // namespace shardc::runtime::host

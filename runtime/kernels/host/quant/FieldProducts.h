@@ -17,7 +17,7 @@ namespace shardc::runtime::host {
 int64_t fieldScratchBytes(const FieldMatrix &matrix,
                           artifact::ElementType element, int64_t n, int64_t m);
 
-/// C = A B on as many threads as OpenMP gives: `product` has A and C. Rounds
+/// C = A B on the threads of the rank: `product` has A and C. Rounds
 /// numbers to `element`. No size is 0.
 void multiplyFields(const FieldMatrix &matrix, artifact::ElementType element,
                     const PackedProduct &product, std::byte *scratch);

@@ -120,13 +120,17 @@ void multiplyRoundedFields(const FieldMatrix &matrix,
   const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
   const int64_t threads =
       threadsForProduct(groups, product.m, product.n, product.k);
-  forEachPart(threads, [&](int64_t thread) {
-    RoundedGroup own(matrix, product, sizes, a, inTiles,
-                     scratch + sizes.sizeOfA + thread * sizes.sizeOfThread);
-    for (int64_t g = groups * thread / threads;
-         g < groups * (thread + 1) / threads; ++g)
-      own.run(g * kPanels, std::min(kPanels, panels - g * kPanels));
-  });
+  shareRanges(
+      groups, threads, /*least=*/1,
+      [&](int64_t thread) {
+        return RoundedGroup(matrix, product, sizes, a, inTiles,
+                            scratch + sizes.sizeOfA +
+                                thread * sizes.sizeOfThread);
+      },
+      [&](RoundedGroup &own, int64_t g, int64_t end) {
+        for (; g < end; ++g)
+          own.run(g * kPanels, std::min(kPanels, panels - g * kPanels));
+      });
 }
 
 } // namespace shardc::runtime::host

@@ -49,14 +49,13 @@ int64_t integerMatrixBytes(const TensorView &matrix) {
 void packIntegers(const TensorView &matrix, std::byte *to) {
   const int64_t k = matrix.dims[0], n = matrix.dims[1], panels = panelsOf(n);
   const uint8_t flip = matrix.element == artifact::ElementType_Int8 ? 128 : 0;
-  const int64_t parts = threadsFor(panels, k * n);
-  forEachPart(parts, [&](int64_t part) {
-    for (int64_t p = panels * part / parts; p < panels * (part + 1) / parts;
-         ++p)
-      packPanel(matrix, p * kPanelColumns,
-                std::min(kPanelColumns, n - p * kPanelColumns), flip,
-                to + p * integerPanelBytes(k));
-  });
+  shareRanges(panels, threadsFor(panels, k * n), /*least=*/1,
+              [&](int64_t p, int64_t end) {
+                for (; p < end; ++p)
+                  packPanel(matrix, p * kPanelColumns,
+                            std::min(kPanelColumns, n - p * kPanelColumns),
+                            flip, to + p * integerPanelBytes(k));
+              });
 }
 
 void multiplyIntegers(const IntegerProduct &product) {
@@ -65,10 +64,10 @@ void multiplyIntegers(const IntegerProduct &product) {
   const auto multiply =
       inTiles ? multiplyIntegerTiles : byteLoops().multiplyIntegers;
   const int64_t panels = panelsOf(product.n);
-  const int64_t parts = threadsForProduct(
+  const int64_t threads = threadsForProduct(
       panels, std::max<int64_t>(product.m / 4, 1), product.n, product.k / 4);
-  forEachPart(parts, [&](int64_t part) {
-    multiply(product, {panels * part / parts, panels * (part + 1) / parts});
+  shareRanges(panels, threads, kPanelsAtOnce, [&](int64_t begin, int64_t end) {
+    multiply(product, {begin, end});
   });
 }
 

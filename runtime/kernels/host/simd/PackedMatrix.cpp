@@ -37,12 +37,11 @@ void packPanels(const TensorView &matrix, To *to) {
         row[j] = To();
     }
   };
-  const int64_t parts = threadsFor(panels, rows * columns);
-  forEachPart(parts, [&](int64_t part) {
-    for (int64_t panel = panels * part / parts;
-         panel < panels * (part + 1) / parts; ++panel)
-      packPanel(panel);
-  });
+  shareRanges(panels, threadsFor(panels, rows * columns), /*least=*/1,
+              [&](int64_t panel, int64_t end) {
+                for (; panel < end; ++panel)
+                  packPanel(panel);
+              });
 }
 
 void scaleRows(const PackedProduct &product) {
@@ -102,11 +101,10 @@ void multiplyPacked(const PackedProduct &product) {
     return scaleRows(product);
   const auto loop = loops().multiplyPanels.of(product.element);
   const int64_t panels = numPanels(product.n);
-  const int64_t parts =
+  const int64_t threads =
       threadsForProduct(panels, product.m, product.n, product.k);
-  forEachPart(parts, [&](int64_t part) {
-    loop(product, {panels * part / parts, panels * (part + 1) / parts});
-  });
+  shareRanges(panels, threads, kPanelsAtOnce,
+              [&](int64_t begin, int64_t end) { loop(product, {begin, end}); });
 }
 
 } // namespace shardc::runtime::host

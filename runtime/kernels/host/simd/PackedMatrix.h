@@ -26,6 +26,8 @@
 namespace shardc::runtime::host {
 
 inline constexpr int64_t kPanelColumns = 16;
+/// Of panels that a thread takes: a multiple of those of any loop's tiles.
+inline constexpr int64_t kPanelsAtOnce = 12;
 /// Rows of B whose products are added up before they reach C.
 inline constexpr int64_t kDepthBlock = 384;
 
@@ -77,7 +79,7 @@ struct PackedProduct {
   }
 };
 
-/// Computes it on as many threads as OpenMP gives. What C holds is not read
+/// Computes it on the threads of the rank. What C holds is not read
 /// where beta is 0. Any size may be 0.
 void multiplyPacked(const PackedProduct &product);
 

@@ -105,11 +105,10 @@ void multiplyPairsOf(const TileProduct &product, Span panels) {
 
 void multiplyPairs(const TileProduct &product) {
   const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
-  const int64_t parts = threadsForProduct(
+  const int64_t threads = threadsForProduct(
       panels, std::max<int64_t>(product.m / 2, 1), product.n, product.k);
-  forEachPart(parts, [&](int64_t part) {
-    multiplyPairsOf(product,
-                    {panels * part / parts, panels * (part + 1) / parts});
+  shareRanges(panels, threads, kPanelsAtOnce, [&](int64_t begin, int64_t end) {
+    multiplyPairsOf(product, {begin, end});
   });
 }
 

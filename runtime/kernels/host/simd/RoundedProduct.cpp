@@ -23,9 +23,9 @@ bool isWider(ElementType element) {
 /// Calls round(row of A, number) for all of them.
 template <typename Round>
 void forEachRow(const PackedProduct &product, Round round) {
-  const int64_t m = product.m, parts = threadsFor(m, m * product.k);
-  forEachPart(parts, [&](int64_t part) {
-    for (int64_t i = m * part / parts; i < m * (part + 1) / parts; ++i)
+  const int64_t m = product.m, threads = threadsFor(m, m * product.k);
+  shareRanges(m, threads, /*least=*/1, [&](int64_t i, int64_t end) {
+    for (; i < end; ++i)
       round(product.a + i * product.rowStepA, i);
   });
 }

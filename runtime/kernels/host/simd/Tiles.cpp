@@ -58,12 +58,11 @@ static void packTilesOf(const TensorView &matrix, std::byte *to) {
         row[2 * j] = roundedOnce(from[j * matrix.strides[1]]);
     }
   };
-  const int64_t parts = threadsFor(panels, rows * columns);
-  forEachPart(parts, [&](int64_t part) {
-    for (int64_t panel = panels * part / parts;
-         panel < panels * (part + 1) / parts; ++panel)
-      packPanel(panel);
-  });
+  shareRanges(panels, threadsFor(panels, rows * columns), /*least=*/1,
+              [&](int64_t panel, int64_t end) {
+                for (; panel < end; ++panel)
+                  packPanel(panel);
+              });
 }
 
 void packTiles(const TensorView &matrix, std::byte *to) {
@@ -365,12 +364,11 @@ void multiplyTiles(const TileProduct &product) {
   if (product.m == 0 || panels == 0)
     return;
   // A tile takes as long as a row of a panel does elsewhere.
-  const int64_t parts =
+  const int64_t threads =
       threadsForProduct(panels, std::max<int64_t>(product.m / kTileRows, 1),
                         product.n, product.k);
-  forEachPart(parts, [&](int64_t part) {
-    multiplyPanelsOfTiles(product, panels * part / parts,
-                          panels * (part + 1) / parts);
+  shareRanges(panels, threads, kPanelsAtOnce, [&](int64_t begin, int64_t end) {
+    multiplyPanelsOfTiles(product, begin, end);
   });
 }
 

@@ -5,8 +5,8 @@
 // what the thread itself has done wrong stay.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SHARDC_RUNTIME_LAUNCH_QUIETTHREAD_H
-#define SHARDC_RUNTIME_LAUNCH_QUIETTHREAD_H
+#ifndef SHARDC_RUNTIME_BASE_QUIETTHREAD_H
+#define SHARDC_RUNTIME_BASE_QUIETTHREAD_H
 
 #include <csignal>
 #include <thread>
@@ -41,4 +41,4 @@ template <typename Body> std::thread quietThread(Body body) {
 
 } // namespace shardc::runtime
 
-#endif // SHARDC_RUNTIME_LAUNCH_QUIETTHREAD_H
+#endif // SHARDC_RUNTIME_BASE_QUIETTHREAD_H
