@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import platform
 import re
 import unittest
 from unittest import mock
@@ -226,6 +227,27 @@ class Bitwise(EndToEnd):
                 with self.subTest(key_heads=key_heads, plan=plan, steps=steps):
                     self.assertEqual(logits.shape, (2, 300, VOCABULARY))
                     np.testing.assert_array_equal(logits, found[0][2])
+
+    def test_processors_of_one_family(self):
+        """With less of this machine's instructions the same bits, and without fused multiply-add others: so the variable does something."""
+        for name in ("llama-dynamo-op18", "llama-genai-int4"):
+            found = {}
+            for flags in ("", "--kernels reference"):
+                artifact, out = self.folder / "model.shard", self.folder / "out"
+                self.run_ok("shardc", model_file(name), "--bitwise", *flags.split(), "-o", artifact)
+                for level in ("baseline", "avx2", "avx512", "avx512-vnni", ""):
+                    if level == "baseline" and not flags:
+                        continue  # kernels are generated for the family
+                    done = program("shardrun", artifact, "--inputs", data_sets(name)[0], "--outputs", out, env={**os.environ, "SHARDC_PROCESSOR": level})
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    found[level] = hash_of(read_outputs(out))
+                    if level != "baseline":
+                        self.assertEqual(found[level], found["avx2"], level)
+                if flags and platform.machine() == "x86_64":
+                    self.assertNotEqual(found["baseline"], found["avx2"])
+        done = program("shardrun", artifact, "--inputs", data_sets(name)[0], env={**os.environ, "SHARDC_PROCESSOR": "sse"})
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("SHARDC_PROCESSOR=sse: expected baseline, avx2", done.stderr)
 
     @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
     def test_other_devices_refuse_it(self):

@@ -3,6 +3,7 @@
 #include "runtime/base/Hash.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
+#include "runtime/base/ProcessorLevel.h"
 #include "runtime/device/host/ContentLibrary.h"
 
 #include <dlfcn.h>
@@ -18,9 +19,10 @@ std::vector<std::string> hostTargets() {
   std::vector<std::string> targets;
 #ifdef __x86_64__
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("x86-64-v4"))
+  if (mayUseLevel(ProcessorLevel::Avx512) &&
+      __builtin_cpu_supports("x86-64-v4"))
     targets.push_back("x86-64-v4");
-  if (__builtin_cpu_supports("x86-64-v3"))
+  if (mayUseLevel(ProcessorLevel::Avx2) && __builtin_cpu_supports("x86-64-v3"))
     targets.push_back("x86-64-v3");
 #endif
   return targets;

@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/host/simd/ByteLoops.h"
 
+#include "runtime/base/ProcessorLevel.h"
 #include "runtime/kernels/host/simd/IntegerPanels.h"
 
 #include <algorithm>
@@ -187,14 +188,9 @@ std::span<const ByteLoops *const> supportedByteLoops() {
       if (isThere)
         found.first[found.second++] = &loops;
     };
-    const bool isThree = __builtin_cpu_supports("avx2") &&
-                         __builtin_cpu_supports("fma") &&
-                         __builtin_cpu_supports("f16c");
-    add(isThree && __builtin_cpu_supports("avx512f") &&
-            __builtin_cpu_supports("avx512vnni"),
-        vnni4::kLoops);
-    add(isThree && __builtin_cpu_supports("avxvnni"), vnni3::kLoops);
-    add(isThree, bytes3::kLoops);
+    add(hasLevel(ProcessorLevel::Avx512Vnni), vnni4::kLoops);
+    add(hasLevel(ProcessorLevel::AvxVnni), vnni3::kLoops);
+    add(hasLevel(ProcessorLevel::Avx2), bytes3::kLoops);
     add(true, anywhere::kLoops);
     return found;
   };

@@ -9,6 +9,7 @@
 
 #include "runtime/kernels/host/simd/Loops.h"
 
+#include "runtime/base/ProcessorLevel.h"
 #include "runtime/kernels/StorageTypes.h"
 
 #include <algorithm>
@@ -134,12 +135,9 @@ std::span<const Loops *const> supportedLoops() {
 #ifdef __x86_64__
   static constexpr const Loops *all[] = {&v4::kLoops, &v3::kLoops,
                                          &plain::kLoops};
-  static const size_t first = !__builtin_cpu_supports("avx2") ||
-                                      !__builtin_cpu_supports("fma") ||
-                                      !__builtin_cpu_supports("f16c")
-                                  ? 2
-                              : __builtin_cpu_supports("avx512f") ? 0
-                                                                  : 1;
+  static const size_t first = hasLevel(ProcessorLevel::Avx512) ? 0
+                              : hasLevel(ProcessorLevel::Avx2) ? 1
+                                                               : 2;
   return std::span(all).subspan(first);
 #else
   static constexpr const Loops *all[] = {&plain::kLoops};

@@ -2,6 +2,7 @@
 
 #include "runtime/kernels/host/simd/Pairs.h"
 
+#include "runtime/base/ProcessorLevel.h"
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/simd/Loops.h"
 
@@ -19,9 +20,7 @@ namespace shardc::runtime::host {
 #ifdef __x86_64__
 
 bool hasPairs() {
-  static const bool has = __builtin_cpu_supports("avx512bf16") &&
-                          __builtin_cpu_supports("avx512vl") &&
-                          __builtin_cpu_supports("avx512bw");
+  static const bool has = hasLevel(ProcessorLevel::Avx512BFloat16);
   return has;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/kernels/host/simd/Tiles.h"
 
+#include "runtime/base/ProcessorLevel.h"
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/simd/IntegerPanels.h"
 #include "runtime/kernels/host/simd/PackedMatrix.h"
@@ -92,9 +93,7 @@ bool hasTilesOf(unsigned elements) {
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
     return false;
   // All of these processors have it; that the system keeps vectors, too.
-  if (!__builtin_cpu_supports("avx512bf16") ||
-      !__builtin_cpu_supports("avx512vl") ||
-      !__builtin_cpu_supports("avx512bw"))
+  if (!hasLevel(ProcessorLevel::Amx))
     return false;
   constexpr unsigned kTiles = 1u << 24;
   if ((d & elements) == 0 || (d & kTiles) == 0)
