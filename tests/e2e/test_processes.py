@@ -229,6 +229,8 @@ class Weights(ProcessTest):
                 time.sleep(0.1)
         time.sleep(0.5)  # several runs: nothing more comes
         for rank, process in enumerate(processes):
+            while self.resident(process) >= 1.15 * whole / size / 2 and time.monotonic() < deadline:
+                time.sleep(0.1)  # on a busy machine not even one
             self.assertLess(self.resident(process), 1.15 * whole / size / 2, f"rank {rank} of {whole} bytes")
 
     def packed(self, process):

@@ -24,8 +24,8 @@ struct Pair {
       : members{from, to}, group(members, failure) {
     EXPECT_TRUE(group.allocate());
     for (int i = 0; i < channels; ++i)
-      boxes.push_back(std::make_unique<ThreadChannel>(kSlots, "the sender",
-                                                      "the receiver"));
+      boxes.push_back(std::make_unique<ThreadChannel>(
+          kSlots, ChannelEnd{"the sender"}, ChannelEnd{"the receiver"}));
   }
 };
 

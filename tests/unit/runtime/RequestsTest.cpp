@@ -66,11 +66,12 @@ protected:
         << shardrt_last_error();
   }
   ~Requests() override {
-    shardrt_close(session);
+    close();
     for (shardrt_result *result : results)
       shardrt_result_destroy(result);
   }
 
+  void close() { shardrt_close(std::exchange(session, nullptr)); }
   shardrt_result *add() {
     shardrt_result *made = nullptr;
     EXPECT_EQ(shardrt_result_create(session, &made), SHARDRT_OK);
@@ -128,6 +129,7 @@ TEST_F(Requests, endOnceWithTheirResult) {
   while (second.times == 0)
     std::this_thread::yield();
   EXPECT_EQ(first(other), 8);
+  close(); // its callback has returned
   shardrt_request_cancel(nullptr);
   shardrt_request_destroy(nullptr);
   EXPECT_EQ(shardrt_request_is_done(nullptr), 1);
@@ -205,7 +207,7 @@ TEST_F(Requests, endWhenTheSessionIsClosed) {
   // Whoever is told finds that nothing is taken any more.
   std::atomic<int> again = -1;
   told[4].then = [&] { again = submit(quick, results[4], told[4]); };
-  shardrt_close(std::exchange(session, nullptr));
+  close();
   EXPECT_EQ(again, SHARDRT_INVALID_ARGUMENT);
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(told[i].times, 1);
@@ -243,6 +245,7 @@ TEST_F(Requests, goOnInTheirCallbacks) {
   }
   while (!isOver)
     std::this_thread::yield();
+  close(); // the last callback has returned
   EXPECT_EQ(told.times, kMost);
 }
 
