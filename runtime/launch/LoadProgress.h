@@ -25,7 +25,10 @@ namespace shardc::runtime {
 class LoadProgress {
 public:
   using Function = std::function<void(int64_t loaded, int64_t all)>;
-  explicit LoadProgress(Function function) : function(std::move(function)) {}
+  /// `pause`: at least, between two calls.
+  explicit LoadProgress(Function function, std::chrono::milliseconds pause =
+                                               std::chrono::milliseconds(100))
+      : function(std::move(function)), pause(pause) {}
 
   void begin(size_t newRanks) {
     std::lock_guard lock(mutex);
@@ -33,6 +36,7 @@ public:
     told = 0;
     loaded = expected = 0;
     isOver = false;
+    last = {};
   }
   void tell(int64_t bytes) {
     std::lock_guard lock(mutex);
@@ -54,12 +58,11 @@ public:
 private:
   /// No more often than anybody sees, and once at the end.
   void call() {
-    constexpr std::chrono::milliseconds kPause{100};
     if (!function || isOver || told == 0)
       return;
     isOver = told >= ranks && loaded >= expected;
     const auto now = std::chrono::steady_clock::now();
-    if (!isOver && now - last < kPause)
+    if (!isOver && now - last < pause)
       return;
     last = now;
     const double ofAll = double(ranks) / double(told);
@@ -69,6 +72,7 @@ private:
 
   std::mutex mutex;
   Function function;
+  const std::chrono::milliseconds pause;
   size_t ranks = 0, told = 0;
   int64_t loaded = 0, expected = 0;
   bool isOver = false;

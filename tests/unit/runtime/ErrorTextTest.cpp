@@ -11,8 +11,8 @@ Status sent(const Status &status) {
 }
 
 TEST(ErrorText, keepsWhereItArose) {
-  const Status status = sent(Status::error(
-      StatusCode::Deadline, "too late", {3, 1, 17, "MatMul", "/up 'x'"}));
+  const Status status = sent(Status::error(StatusCode::Deadline, "too late",
+                                           {3, 1, 17, "MatMul", "/up 'x'"}));
   EXPECT_EQ(status.code(), StatusCode::Deadline);
   EXPECT_EQ(status.message(), "too late");
   EXPECT_EQ(status.place().rank, 3);
@@ -42,8 +42,18 @@ TEST(ErrorText, readsWhateverComes) {
   EXPECT_EQ(errorOf(4, "").place().rank, -1);
   EXPECT_EQ(errorOf(4, "text\0-7\0x\0"s).place().rank, -1);
   EXPECT_EQ(errorOf(4, "text\0-7\0x\0"s).place().stage, -1);
-  EXPECT_EQ(errorOf(4, "text\0"s "99999999999999999999"s).place().rank, -1);
-  EXPECT_EQ(errorOf(4, "a\0"s "1\0"s "2\0"s "3\0k\0n\0more"s).place().node, "n");
+  EXPECT_EQ(errorOf(4, "text\0"s
+                       "99999999999999999999"s)
+                .place()
+                .rank,
+            -1);
+  EXPECT_EQ(errorOf(4, "a\0"s
+                       "1\0"s
+                       "2\0"s
+                       "3\0k\0n\0more"s)
+                .place()
+                .node,
+            "n");
 }
 
 /// One of another rank is not told anew.
