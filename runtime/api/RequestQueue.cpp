@@ -1,7 +1,7 @@
 #include "runtime/api/RequestQueue.h"
 
 #include "runtime/base/Message.h"
-#include "runtime/launch/QuietThread.h"
+#include "runtime/base/QuietThread.h"
 
 #include <algorithm>
 #include <system_error>
