@@ -28,7 +28,8 @@ bool hasAddresses(const TensorView &view, int64_t elementBytes) {
   }
   int64_t bytes = 0;
   return !__builtin_sub_overflow(high, low, &bytes) &&
-         !__builtin_mul_overflow(bytes + 1, elementBytes, &bytes);
+         !__builtin_add_overflow(bytes, 1, &bytes) &&
+         !__builtin_mul_overflow(bytes, elementBytes, &bytes);
 }
 
 /// Whether each dim, by falling strides, steps over all that those behind it
