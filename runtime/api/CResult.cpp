@@ -8,6 +8,8 @@ using namespace shardc::runtime;
 Status shardrt_result::beginRun(const shardrt_session &session,
                                 bool keepsCaches) {
   hasRun = false;
+  if (ports != session.ports && !(boundInputs.empty() && boundOutputs.empty()))
+    return argumentError("the result is bound for another session");
   ports = session.ports;
   outputs.resize(ports->outputs.size());
   isBound.resize(outputs.size());

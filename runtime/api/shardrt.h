@@ -386,7 +386,7 @@ typedef struct shardrt_request shardrt_request;
  * returns; `message` of an error, else NULL, and shardrt_last_error_info says
  * more. On a thread of the library, which meanwhile runs nothing else; in
  * shardrt_close on that of its caller, too. It may submit, cancel, read outputs
- * and destroy its request and its result; it must not wait for its own request,
+ * and destroy its request and its result; it must not wait for any request,
  * nor close the session. `call` may be NULL. */
 typedef struct {
   void (*call)(shardrt_status status, const char *message, void *context);

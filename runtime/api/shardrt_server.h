@@ -43,7 +43,7 @@ typedef struct {
   /* Opens a session that is lost again: shardrt_reopen, or with others in the
    * place of processes that are gone shardrt_join and shardrt_reopen_with. It is
    * called on a thread of the server, while nothing runs; `why` is what went
-   * wrong. Texts then go on where they were; after an error, whose message
+   * wrong, of which shardrt_last_error_info says where. Texts then go on where they were; after an error, whose message
    * shardrt_last_error has on this thread, all end with what went wrong. NULL:
    * shardrt_reopen. */
   shardrt_status (*reopen)(shardrt_session *session, const char *why,

@@ -44,6 +44,7 @@ Status readServerOptions(shardrt_session *session,
   if (all.reopen)
     options.reopen = [session, reopen = all.reopen,
                       context = all.context](Session &, const Status &why) {
+      (void)reportStatus(why); // shardrt_last_error_info tells it where
       return statusOfCaller(reopen(session, why.message().c_str(), context),
                             shardrt_last_error());
     };

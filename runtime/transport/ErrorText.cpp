@@ -2,6 +2,7 @@
 
 #include "runtime/transport/TransportPeer.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -12,11 +13,17 @@ namespace shardc::runtime {
 std::string textOf(const Status &status) {
   constexpr size_t kMostName = 512;
   const ErrorPlace &place = status.place();
-  std::string text = status.message().substr(0, kMaxText / 2);
+  std::string text;
+  // A name in a model may have any bytes.
+  auto put = [&](std::string field) {
+    std::replace(field.begin(), field.end(), '\0', ' ');
+    text += field;
+  };
   auto add = [&](const std::string &field) {
     text += '\0';
-    text += field.substr(0, kMostName);
+    put(field.substr(0, kMostName));
   };
+  put(status.message().substr(0, kMaxText / 2));
   add(std::to_string(place.rank));
   add(std::to_string(place.stage));
   add(std::to_string(place.instruction));

@@ -93,8 +93,14 @@ class Texts(ServedTexts):
                 return token.id
 
         async def cancelled():
-            task = asyncio.create_task(server.generate([5], max_tokens=390))
-            await asyncio.sleep(0.05)
+            begun = asyncio.Event()
+
+            async def read():
+                async for _ in server.stream([5], max_tokens=390):
+                    begun.set()
+
+            task = asyncio.create_task(read())
+            await begun.wait()
             task.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await task

@@ -206,6 +206,19 @@ class Llama(EndToEnd):
 
         self.assert_expected(asyncio.run(cancelled()))
 
+    def test_a_run_whose_coroutine_is_closed(self):
+        """It has ended then: what it reads and writes may go."""
+        session = self.open()
+
+        async def closed():
+            run = session.run_async(self.inputs, out={"logits": np.zeros_like(self.expected)})
+            run.send(None)
+            run.close()
+
+        for _ in range(20):
+            asyncio.run(closed())
+        self.assert_expected(session.run(self.inputs))
+
     def test_outputs_in_memory_of_the_callers(self):
         session, random = self.open(), np.random.default_rng(5)
         logits = np.zeros_like(self.expected)

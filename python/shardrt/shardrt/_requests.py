@@ -60,6 +60,10 @@ async def run(submit: Callable[[OnEndOfC, Any], int], ended: Callable[[], None])
                 cancelled = error
                 library().shardrt_request_cancel(request)
     finally:
+        # Where it is closed or interrupted, what it reads and writes goes, too.
+        if not future.done():
+            library().shardrt_request_cancel(request)
+            library().shardrt_request_wait(request)
         library().shardrt_request_destroy(request)
     if cancelled is not None:
         raise cancelled

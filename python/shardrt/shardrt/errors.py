@@ -49,7 +49,12 @@ class Busy(Error, RuntimeError):
 
 
 class Unavailable(ArtifactError):
-    """A server whose ranks are lost; it is being opened again."""
+    """A server whose ranks are lost; it is being opened again. Where that was is said by the error `of` which they are."""
+
+    def __init__(self, message: str, of: Optional[Error] = None) -> None:
+        super().__init__(message)
+        if of is not None:
+            self.rank, self.stage, self.instruction, self.node, self.operator = of.rank, of.stage, of.instruction, of.node, of.operator
 
 
 class Cancelled(Error):

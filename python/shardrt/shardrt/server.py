@@ -99,6 +99,7 @@ class Server(Closing):
         self._inside: set[int] = set()  # threads that are in a callback
         self._why: Optional[str] = None
         self._ended: Optional[str] = None
+        self._cause: Optional[Error] = None  # of the last loss
         self._calls = CHOOSE(self._on_choose), ON_END(self._on_end), REOPEN(self._on_lost)  # as long as the server
         self._owns = not isinstance(artifact, Session)
         self.session = artifact if isinstance(artifact, Session) else Session(artifact, **session)
@@ -154,9 +155,9 @@ class Server(Closing):
             if self._handle is None:
                 raise ValueError("the server is closed")
             if self._ended is not None:
-                raise Unavailable(self._ended)
+                raise Unavailable(self._ended, self._cause)
             if self._why is not None:
-                raise Unavailable(f"the ranks are lost, and come back: {self._why}")
+                raise Unavailable(f"the ranks are lost, and come back: {self._why}", self._cause)
             if sum(not each.has_begun for each in self._live.values()) >= self.most_waiting:
                 raise Busy(f"{self.most_waiting} texts wait already: try again later")
             self._live[text.number] = text
@@ -271,16 +272,18 @@ class Server(Closing):
         with self._callback():
             text._end(None if status == 0 else last_error(status))
 
-    def _on_lost(self, _: int, message: bytes, __: int) -> int:
+    def _on_lost(self, _: int, __: bytes, ___: int) -> int:
+        cause = last_error(_FAILED)
         with self._callback():
-            return self._open_again(message.decode(errors="replace"))
+            return self._open_again(cause)
 
-    def _open_again(self, why: str) -> int:
+    def _open_again(self, cause: Error) -> int:
+        why = str(cause)
         with self._lock:
-            self._why = why
+            self._why, self._cause = why, cause
             texts = [] if self._keeps_texts else list(self._live.values())
         for text in texts:
-            text._end(Unavailable(why))
+            text._end(Unavailable(why, cause))
             text.cancel()
         try:
             if self._reopen is not None:

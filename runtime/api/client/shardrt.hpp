@@ -551,8 +551,8 @@ public:
       request->it.reset(made);
     return future;
   }
-  /// Likewise. Outputs are in
-  /// the session, until its next step: those that the pool keeps are not there.
+  /// Outputs are in the session, until its next step: those that the pool keeps
+  /// are not there.
   Status step(const std::vector<Row> &rows, const RunOptions &options) {
     const RowsOfC all(rows);
     const shardrt_run_options given = options.ofC();

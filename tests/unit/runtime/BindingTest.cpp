@@ -254,5 +254,26 @@ TEST_F(Bindings, sayWhatDoesNotFit) {
   expectSays(shardrt_last_error(), "given twice");
 }
 
+/// What is bound has numbers of one session's inputs and outputs.
+TEST_F(Bindings, areOfTheirSessionAlone) {
+  shardrt_session *other = nullptr;
+  ASSERT_EQ(shardrt_open(artifact.path().c_str(), nullptr, &other), SHARDRT_OK);
+  const int64_t dims[] = {2, 4, 3};
+  std::vector<float> memory(24, 1);
+  const shardrt_view in = {
+      "x", SHARDRT_FLOAT32, 3, dims, nullptr, memory.data(), 0, 1, 0};
+  ASSERT_EQ(shardrt_result_bind_input(result, &in), SHARDRT_OK);
+  EXPECT_EQ(shardrt_run_into(other, nullptr, nullptr, nullptr, 0, result),
+            SHARDRT_INVALID_ARGUMENT);
+  expectSays(shardrt_last_error(), "bound for another session");
+  EXPECT_EQ(run(), SHARDRT_OK) << shardrt_last_error();
+  ASSERT_EQ(shardrt_result_unbind(result), SHARDRT_OK);
+  const shardrt_tensor x = {"x", SHARDRT_FLOAT32, 3, dims, memory.data()};
+  EXPECT_EQ(shardrt_run_into(other, nullptr, nullptr, &x, 1, result),
+            SHARDRT_OK)
+      << shardrt_last_error();
+  shardrt_close(other);
+}
+
 } // namespace
 } // namespace shardc::runtime

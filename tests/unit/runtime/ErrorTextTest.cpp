@@ -33,6 +33,17 @@ TEST(ErrorText, hasABound) {
   EXPECT_EQ(nowhere.place().node, "");
 }
 
+TEST(ErrorText, namesMayHaveAnyBytes) {
+  const std::string name("a\0"
+                         "7",
+                         3);
+  const Status found = sent(
+      Status::error(StatusCode::Artifact, name, {.rank = 2, .node = name}));
+  EXPECT_EQ(found.message(), "a 7");
+  EXPECT_EQ(found.place().rank, 2);
+  EXPECT_EQ(found.place().node, "a 7");
+}
+
 /// A peer may send anything.
 TEST(ErrorText, readsWhateverComes) {
   using namespace std::string_literals;

@@ -24,6 +24,7 @@ class Requests:
         self._changed = threading.Condition()  # of what follows
         self._taken = self._inside = 0
         self._why: Optional[str] = None
+        self._cause: Optional[Error] = None  # of the last loss
         self.is_over = False
 
     @property
@@ -38,7 +39,7 @@ class Requests:
         """On a thread. Work that has begun goes on when nobody waits for it."""
         with self._changed:
             if self._why is not None:
-                raise Unavailable(self._why)
+                raise Unavailable(self._why, self._cause)
             if self._taken >= self._most:
                 raise Busy(f"{self._most} requests wait already: try again later")
             self._taken += 1
@@ -53,7 +54,7 @@ class Requests:
     def _run(self, work: Callable[[], T]) -> T:
         with self._changed:
             if self._why is not None:
-                raise Unavailable(self._why)
+                raise Unavailable(self._why, self._cause)
             self._inside += 1
         error: Optional[Error] = None
         try:
@@ -64,17 +65,17 @@ class Requests:
             with self._changed:
                 self._inside -= 1
                 self._changed.notify_all()
-        if not self._is_mine(str(error)):
+        if not self._is_mine(error):
             raise error
         self._open_again(str(error))
-        raise Unavailable(str(error)) from None
+        raise Unavailable(str(error), error) from None
 
-    def _is_mine(self, why: str) -> bool:
+    def _is_mine(self, error: Error) -> bool:
         """Whether this thread is the one to open a session that is lost."""
         with self._changed:
             if self._why is not None or not self._session.is_lost:
                 return False
-            self._why = why
+            self._why, self._cause = str(error), error
             self._changed.wait_for(lambda: self._inside == 0)
             return True
 
