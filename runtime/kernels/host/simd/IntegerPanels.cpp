@@ -66,9 +66,9 @@ void multiplyIntegers(const IntegerProduct &product) {
   const int64_t panels = panelsOf(product.n);
   const int64_t threads = threadsForProduct(
       panels, std::max<int64_t>(product.m / 4, 1), product.n, product.k / 4);
-  shareRanges(panels, threads, kPanelsAtOnce, [&](int64_t begin, int64_t end) {
-    multiply(product, {begin, end});
-  });
+  shareRanges(
+      panels, threads, panelsAtOnce(panels, threads),
+      [&](int64_t begin, int64_t end) { multiply(product, {begin, end}); });
 }
 
 } // namespace shardc::runtime::host

@@ -103,7 +103,7 @@ void multiplyPacked(const PackedProduct &product) {
   const int64_t panels = numPanels(product.n);
   const int64_t threads =
       threadsForProduct(panels, product.m, product.n, product.k);
-  shareRanges(panels, threads, kPanelsAtOnce,
+  shareRanges(panels, threads, panelsAtOnce(panels, threads),
               [&](int64_t begin, int64_t end) { loop(product, {begin, end}); });
 }
 

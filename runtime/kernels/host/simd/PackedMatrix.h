@@ -20,14 +20,20 @@
 
 #include "runtime/kernels/Kernel.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 namespace shardc::runtime::host {
 
 inline constexpr int64_t kPanelColumns = 16;
-/// Of panels that a thread takes: a multiple of those of any loop's tiles.
-inline constexpr int64_t kPanelsAtOnce = 12;
+/// Panels that a thread takes at least: a multiple of those of any loop's tiles,
+/// but fewer where there would not be two such ranges for each.
+constexpr int64_t panelsAtOnce(int64_t panels, int64_t threads) {
+  constexpr int64_t kMost = 12;
+  const int64_t half = (panels + 2 * threads - 1) / (2 * threads);
+  return std::clamp<int64_t>((half + 1) / 2 * 2, 2, kMost);
+}
 /// Rows of B whose products are added up before they reach C.
 inline constexpr int64_t kDepthBlock = 384;
 

@@ -106,9 +106,10 @@ void multiplyPairs(const TileProduct &product) {
   const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
   const int64_t threads = threadsForProduct(
       panels, std::max<int64_t>(product.m / 2, 1), product.n, product.k);
-  shareRanges(panels, threads, kPanelsAtOnce, [&](int64_t begin, int64_t end) {
-    multiplyPairsOf(product, {begin, end});
-  });
+  shareRanges(panels, threads, panelsAtOnce(panels, threads),
+              [&](int64_t begin, int64_t end) {
+                multiplyPairsOf(product, {begin, end});
+              });
 }
 
 #else

@@ -366,9 +366,10 @@ void multiplyTiles(const TileProduct &product) {
   const int64_t threads =
       threadsForProduct(panels, std::max<int64_t>(product.m / kTileRows, 1),
                         product.n, product.k);
-  shareRanges(panels, threads, kPanelsAtOnce, [&](int64_t begin, int64_t end) {
-    multiplyPanelsOfTiles(product, begin, end);
-  });
+  shareRanges(panels, threads, panelsAtOnce(panels, threads),
+              [&](int64_t begin, int64_t end) {
+                multiplyPanelsOfTiles(product, begin, end);
+              });
 }
 
 #else
