@@ -52,9 +52,8 @@ Status describeHost(DeviceInfo &info) {
   info.memoryBytes = memory.bytes;
   info.freeBytes = memory.free;
 #if defined(__x86_64__)
-  info.architecture = __builtin_cpu_supports("x86-64-v4")   ? "x86-64-v4"
-                      : __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3"
-                                                            : "x86-64";
+  const std::vector<std::string> targets = hostTargets();
+  info.architecture = targets.empty() ? "x86-64" : targets.front();
 #elif defined(__aarch64__)
   info.architecture = "aarch64";
 #endif

@@ -9,12 +9,7 @@
 #include <dlfcn.h>
 
 namespace shardc::runtime {
-namespace {
 
-constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
-constexpr char kRemedy[] = "; compile the model again";
-
-/// The levels that this processor runs, best first.
 std::vector<std::string> hostTargets() {
   std::vector<std::string> targets;
 #ifdef __x86_64__
@@ -27,6 +22,11 @@ std::vector<std::string> hostTargets() {
 #endif
   return targets;
 }
+
+namespace {
+
+constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
+constexpr char kRemedy[] = "; compile the model again";
 
 class HostKernelLibrary final : public KernelLibrary {
 public:
@@ -52,7 +52,8 @@ Status HostKernelLibrary::open(const KernelFiles &files) {
   const std::vector<std::string> targets = hostTargets();
   if (targets.empty())
     return artifactError("the artifact has kernels for x86-64-v3 and newer, "
-                         "which this processor is not; compile the model with "
+                         "which this processor is not, or SHARDC_PROCESSOR "
+                         "says that it is not; compile the model with "
                          "--kernels reference");
   auto target = targets.begin();
   while (target != targets.end() && !files.holds(*target + ".so"))

@@ -20,6 +20,9 @@ struct GeneratedKernel {
   artifact::GeneratedForm form;
 };
 
+/// The levels that this processor runs and SHARDC_PROCESSOR leaves, best first.
+std::vector<std::string> hostTargets();
+
 /// Artifact: there is no file for this processor, or not what it should hold.
 Status openHostKernels(const KernelFiles &files,
                        std::unique_ptr<KernelLibrary> &library);

@@ -39,7 +39,7 @@ types = [info.type for info in (*session.get_inputs(), *session.get_outputs())]
 def narrow(array, type):
     if type != "tensor(bfloat16)":
         return onnxruntime.OrtValue.ortvalue_from_numpy(array)
-    bits = (np.ascontiguousarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    bits = (np.asarray(array, np.float32, order="C").view(np.uint32) >> 16).astype(np.uint16)
     return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, BFLOAT16)
 
 def widen(value):
