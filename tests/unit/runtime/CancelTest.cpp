@@ -2,6 +2,7 @@
 #include "runtime/api/shardrt.h"
 #include "runtime/base/QuietThread.h"
 #include "tests/unit/runtime/ProcessSessions.h"
+#include "tests/unit/runtime/SlowProgram.h"
 #include "tests/unit/runtime/TestKernels.h"
 
 #include <atomic>
@@ -16,30 +17,6 @@ using namespace std::chrono_literals;
 using namespace test;
 
 constexpr int kLong = 400; // instructions of 20 ms
-
-/// y = the sum over the ranks of x, which takes 20 ms for each of kLong copies;
-/// where n is 1 nobody sleeps.
-ProgramBuilder slowProgram(int64_t ways) {
-  ProgramBuilder p({{"tp", ways}});
-  auto n = p.symbol("n", 0, 0), one = p.constant(1);
-  auto milliseconds =
-      p.binary(artifact::ScalarOp_Minimum, p.constant(20),
-               p.multiply(p.binary(artifact::ScalarOp_Subtract, n, one),
-                          p.constant(20)));
-  auto x = p.input("x", Float32, {p.whole(n)});
-  auto group = p.group({{0, 1, ways}});
-  for (int i = 0; i < kLong; ++i) {
-    auto y = p.value(Float32, {n});
-    p.run("TestSleep", {int32_t(x)}, {int32_t(y)},
-          {p.scalars("ms", {milliseconds})});
-    x = y;
-  }
-  auto z = p.value(Float32, {n});
-  p.run("all_reduce", {int32_t(x)}, {int32_t(z)}, {p.text("kind", "sum")},
-        group);
-  p.output("z", z, {p.whole(n)});
-  return p;
-}
 
 const Floats slow({1, 2}, {2}), quick({1}, {1});
 
@@ -82,19 +59,19 @@ void expectCancelledAndLate(OpenSession &s) {
 }
 
 TEST(Cancel, endsARequestOfThreads) {
-  TestArtifact artifact(slowProgram(2));
+  TestArtifact artifact(slowProgram(2, kLong));
   OpenSession s(artifact);
   expectCancelledAndLate(s);
 }
 
 TEST(Cancel, endsARequestOfProcesses) {
-  TestArtifact artifact(slowProgram(2));
+  TestArtifact artifact(slowProgram(2, kLong));
   onProcessSessions(artifact, 2, expectCancelledAndLate);
 }
 
 /// Who waits for its turn need not come to it.
 TEST(Cancel, endsAlsoWhatHasNotBegun) {
-  TestArtifact artifact(slowProgram(2));
+  TestArtifact artifact(slowProgram(2, kLong));
   OpenSession s(artifact);
   auto first = std::make_shared<Cancellation>();
   std::atomic<bool> isOver = false;
@@ -116,7 +93,7 @@ TEST(Cancel, endsAlsoWhatHasNotBegun) {
 }
 
 TEST(Cancel, throughTheCApi) {
-  TestArtifact artifact(slowProgram(2));
+  TestArtifact artifact(slowProgram(2, kLong));
   shardrt_session *session = nullptr;
   ASSERT_EQ(shardrt_open(artifact.path().c_str(), nullptr, &session),
             SHARDRT_OK);
@@ -163,7 +140,7 @@ std::thread::id whoRuns;
 
 /// Its handler runs where the program expects it, and not on a rank's thread.
 TEST(Signals, areTheCallersOwn) {
-  TestArtifact artifact(slowProgram(2));
+  TestArtifact artifact(slowProgram(2, kLong));
   OpenSession s(artifact);
   ASSERT_TRUE(
       run(s, quick, {.deadline = 1min}).isOk()); // all threads are there
@@ -209,7 +186,7 @@ TEST(Signals, handlersStayAsTheyAre) {
   std::vector<struct sigaction> before(SIGRTMIN);
   for (int signal = 1; signal < SIGRTMIN; ++signal)
     sigaction(signal, nullptr, &before[size_t(signal)]);
-  TestArtifact artifact(slowProgram(2));
+  TestArtifact artifact(slowProgram(2, kLong));
   onProcessSessions(artifact, 2, [](OpenSession &s) {
     EXPECT_TRUE(run(s, quick, {.deadline = 1min}).isOk());
   });

@@ -1,6 +1,7 @@
 //===- RequestsTest.cpp - Requests that run beside their caller -----------===//
 #include "runtime/api/shardrt.h"
 #include "tests/unit/runtime/SessionFixture.h"
+#include "tests/unit/runtime/SlowProgram.h"
 #include "tests/unit/runtime/TestKernels.h"
 
 #include <random>
@@ -13,30 +14,6 @@ using namespace std::chrono_literals;
 using namespace test;
 
 constexpr int kLong = 200; // instructions of 20 ms
-
-/// z = the sum over 2 ranks of x, which takes 20 ms for each of kLong copies
-/// where n is not 1.
-ProgramBuilder slowProgram() {
-  ProgramBuilder p({{"tp", 2}});
-  auto n = p.symbol("n", 0, 0), one = p.constant(1);
-  auto milliseconds =
-      p.binary(artifact::ScalarOp_Minimum, p.constant(20),
-               p.multiply(p.binary(artifact::ScalarOp_Subtract, n, one),
-                          p.constant(20)));
-  auto x = p.input("x", Float32, {p.whole(n)});
-  auto group = p.group({{0, 1, 2}});
-  for (int i = 0; i < kLong; ++i) {
-    auto y = p.value(Float32, {n});
-    p.run("TestSleep", {int32_t(x)}, {int32_t(y)},
-          {p.scalars("ms", {milliseconds})});
-    x = y;
-  }
-  auto z = p.value(Float32, {n});
-  p.run("all_reduce", {int32_t(x)}, {int32_t(z)}, {p.text("kind", "sum")},
-        group);
-  p.output("z", z, {p.whole(n)});
-  return p;
-}
 
 /// How often a callback was called, and what with.
 struct Told {
@@ -60,7 +37,8 @@ struct Told {
 
 class Requests : public ::testing::Test {
 protected:
-  explicit Requests(const ProgramBuilder &p = slowProgram()) : artifact(p) {
+  explicit Requests(const ProgramBuilder &p = slowProgram(2, kLong))
+      : artifact(p) {
     EXPECT_EQ(shardrt_open(artifact.path().c_str(), nullptr, &session),
               SHARDRT_OK)
         << shardrt_last_error();
