@@ -31,7 +31,7 @@ constexpr unsigned kMaxSteps = 200000;
 class SizeSearch {
 public:
   SizeSearch(const ModelInputs &model, const Sizes &given, unsigned round)
-      : model(model), sizes(given), round(round) {
+      : model(model), sizes(given), shift(round == 0 ? 0 : round + 3) {
     auto add = [&](llvm::StringRef name, bool) {
       if (!given.count(name.str()))
         symbols.insert(name.str());
@@ -50,7 +50,6 @@ public:
   }
 
   std::optional<Sizes> run() {
-    shift = round == 0 ? 0 : round + 3;
     return keepsRules() && choose(0) ? std::optional(sizes) : std::nullopt;
   }
 
@@ -87,7 +86,8 @@ private:
 
   const ModelInputs &model;
   Sizes sizes;
-  unsigned round, shift = 0, steps = 0;
+  const unsigned shift;
+  unsigned steps = 0;
   llvm::SetVector<std::string, std::vector<std::string>, std::set<std::string>>
       symbols;
   std::vector<int64_t> candidates;

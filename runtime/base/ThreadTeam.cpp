@@ -41,14 +41,13 @@ public:
       helper.join();
   }
 
-  /// Where there cannot be so many, fewer do.
+  /// Where there cannot be so many, fewer do, and no more are asked for.
   void grow(size_t count) {
-    count = std::min(count, kMostHelpers);
     try {
-      while (helpers.size() < count)
+      while (helpers.size() < std::min(count, mostHelpers))
         helpers.push_back(quietThread([this] { help(); }));
     } catch (const std::system_error &) {
-      return;
+      mostHelpers = helpers.size();
     }
   }
 
@@ -69,7 +68,6 @@ private:
   // The gate: which work it is, how many may still begin, how many are at it.
   static constexpr int kRoomShift = 16;
   static constexpr uint64_t kActive = 0xffff, kRoom = kActive << kRoomShift;
-  static constexpr size_t kMostHelpers = 4096;
 
   /// Nobody begins any more, and those who have are waited for.
   void finish() {
@@ -120,6 +118,7 @@ private:
     }
   }
 
+  size_t mostHelpers = 4096; // less than kActive
   std::vector<std::thread> helpers;
   detail::TeamWork call = nullptr;
   void *work = nullptr;

@@ -32,7 +32,7 @@ Status copyOnThreads(const WeightSlice &slice, int64_t begin, int64_t end,
   const int64_t parts = (end - begin + kBytesPerThread - 1) / kBytesPerThread;
   std::atomic<bool> isRead = true;
   std::atomic<int64_t> next = 0;
-  runOnTeam(std::min<int64_t>(parts, teamThreads()), [&](int64_t) {
+  runOnTeam(parts, [&](int64_t) {
     for (int64_t part; (part = next.fetch_add(1)) < parts;) {
       const int64_t first = begin + part * kBytesPerThread;
       const int64_t last = std::min(first + kBytesPerThread, end);

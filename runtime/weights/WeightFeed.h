@@ -27,9 +27,9 @@ struct WeightTiming {
   int64_t end = 0;
 };
 
-/// Whose weights they are, and who is told.
-class LoadProgress;
+class LoadProgress; ///< launch/LoadProgress.h
 
+/// Whose weights they are, and who is told.
 struct WeightFeedPlace {
   int stage = 0;
   size_t rank = 0;  ///< among those of WeightArrivals::expect
