@@ -28,11 +28,11 @@ enum class StatusCode : int {
 
 /// Where an error arose, as far as that is known.
 struct ErrorPlace {
-  int rank = -1;        ///< of the world; below 0: unknown, or of none
-  int stage = -1;       ///< of the pipeline, likewise
-  int instruction = -1; ///< of the rank's program, likewise
-  std::string kernel;   ///< that the instruction calls: "MatMul", "all_reduce"
-  std::string node;     ///< of the ONNX model
+  int rank = -1;           ///< of the world; below 0: unknown, or of none
+  int stage = -1;          ///< of the pipeline, likewise
+  int instruction = -1;    ///< of the rank's program, likewise
+  std::string kernel = {}; ///< that it calls: "MatMul", "all_reduce"
+  std::string node = {};   ///< of the ONNX model
 };
 
 class [[nodiscard]] Status {
