@@ -45,6 +45,8 @@ void setShapes(int64_t rowsOfA, int64_t depth) {
     shapes.rows[tile] = static_cast<uint8_t>(isB ? depth / 4 : rowsOfA);
     shapes.rowBytes[tile] = static_cast<uint16_t>(isA ? depth : 64);
   }
+  // The instruction's operand is declared as its first bytes only.
+  asm volatile("" ::"r"(&shapes) : "memory");
   _tile_loadconfig(&shapes);
 }
 

@@ -140,6 +140,8 @@ void setShapes(int64_t upper, int64_t lower) {
     shapes.rows[tile] = static_cast<uint8_t>(std::max<int64_t>(rows[tile], 1));
     shapes.rowBytes[tile] = 64;
   }
+  // The instruction's operand is declared as its first bytes only.
+  asm volatile("" ::"r"(&shapes) : "memory");
   _tile_loadconfig(&shapes);
 }
 
@@ -178,34 +180,61 @@ void storeSums(const TileProduct &product, const float *sums, int64_t row,
   }
 }
 
-/// Up to 32 rows from `row` on, whose shapes are set, and one panel or two.
-template <bool TwoPanels, bool TwoRows>
-void multiplyStep(const TileProduct &product, int64_t row, int64_t upper,
-                  int64_t lower, int64_t panel) {
+/// What is multiplied in one go: up to 32 rows, one panel or two, and a part of
+/// k, of which another leaves its sums for the next.
+struct TileStep {
+  int64_t row, upper, lower; ///< rows of the upper tiles, and of the lower
+  int64_t panel;
+  int64_t begin, end; ///< of k
+  float *sums;        ///< four tiles
+};
+
+/// Whose shapes are set. Rows that are `Streamed` do not take the place of B in
+/// the first cache.
+template <bool TwoPanels, bool TwoRows, bool Streamed>
+void multiplyStep(const TileProduct &product, const TileStep &step) {
+  constexpr int64_t kTile = kTileRows * kPanelColumns;
   const int64_t depth = tiledDepth(product.k);
   const int64_t rowBytes = product.rowStepA * 2;
   const auto *b = reinterpret_cast<const BFloat16 *>(product.b) +
-                  panel * depth * kPanelColumns;
+                  (step.panel * depth + step.begin) * kPanelColumns;
   const auto *nextB = b + depth * kPanelColumns;
-  const BFloat16 *a = product.a + row * product.rowStepA;
+  const BFloat16 *a = product.a + step.row * product.rowStepA + step.begin;
   const BFloat16 *nextA = a + kTileRows * product.rowStepA;
-  _tile_zero(0);
-  if constexpr (TwoPanels)
-    _tile_zero(1);
-  if constexpr (TwoRows)
-    _tile_zero(2);
-  if constexpr (TwoPanels && TwoRows)
-    _tile_zero(3);
-  for (int64_t k = 0; k < depth; k += kTileDepth) {
+  float *sums = step.sums;
+  if (step.begin == 0) {
+    _tile_zero(0);
+    if constexpr (TwoPanels)
+      _tile_zero(1);
+    if constexpr (TwoRows)
+      _tile_zero(2);
+    if constexpr (TwoPanels && TwoRows)
+      _tile_zero(3);
+  } else {
+    _tile_loadd(0, sums, 64);
+    if constexpr (TwoPanels)
+      _tile_loadd(1, sums + kTile, 64);
+    if constexpr (TwoRows)
+      _tile_loadd(2, sums + 2 * kTile, 64);
+    if constexpr (TwoPanels && TwoRows)
+      _tile_loadd(3, sums + 3 * kTile, 64);
+  }
+  for (int64_t k = step.begin; k < step.end; k += kTileDepth) {
     _tile_loadd(6, b, 64);
-    _tile_loadd(4, a, rowBytes);
+    if constexpr (Streamed)
+      _tile_stream_loadd(4, a, rowBytes);
+    else
+      _tile_loadd(4, a, rowBytes);
     _tile_dpbf16ps(0, 4, 6);
     if constexpr (TwoPanels) {
       _tile_loadd(7, nextB, 64);
       _tile_dpbf16ps(1, 4, 7);
     }
     if constexpr (TwoRows) {
-      _tile_loadd(5, nextA, rowBytes);
+      if constexpr (Streamed)
+        _tile_stream_loadd(5, nextA, rowBytes);
+      else
+        _tile_loadd(5, nextA, rowBytes);
       _tile_dpbf16ps(2, 5, 6);
     }
     if constexpr (TwoPanels && TwoRows)
@@ -215,48 +244,80 @@ void multiplyStep(const TileProduct &product, int64_t row, int64_t upper,
     b += kBlockElements;
     nextB += kBlockElements;
   }
-  alignas(64) float sums[kTileRows * kPanelColumns];
   _tile_stored(0, sums, 64);
-  storeSums(product, sums, row, upper, panel);
-  if constexpr (TwoPanels) {
-    _tile_stored(1, sums, 64);
-    storeSums(product, sums, row, upper, panel + 1);
-  }
-  if constexpr (TwoRows) {
-    _tile_stored(2, sums, 64);
-    storeSums(product, sums, row + kTileRows, lower, panel);
-  }
-  if constexpr (TwoPanels && TwoRows) {
-    _tile_stored(3, sums, 64);
-    storeSums(product, sums, row + kTileRows, lower, panel + 1);
+  if constexpr (TwoPanels)
+    _tile_stored(1, sums + kTile, 64);
+  if constexpr (TwoRows)
+    _tile_stored(2, sums + 2 * kTile, 64);
+  if constexpr (TwoPanels && TwoRows)
+    _tile_stored(3, sums + 3 * kTile, 64);
+  if (step.end < depth)
+    return;
+  const int64_t lowerRow = step.row + kTileRows;
+  storeSums(product, sums, step.row, step.upper, step.panel);
+  if constexpr (TwoPanels)
+    storeSums(product, sums + kTile, step.row, step.upper, step.panel + 1);
+  if constexpr (TwoRows)
+    storeSums(product, sums + 2 * kTile, lowerRow, step.lower, step.panel);
+  if constexpr (TwoPanels && TwoRows)
+    storeSums(product, sums + 3 * kTile, lowerRow, step.lower, step.panel + 1);
+}
+
+// Of A so much stays in the second cache while panels go by, and of two panels
+// so much in the first one while rows do.
+constexpr int64_t kMostRowBytes = 1 << 20, kMostRowsAtOnce = 512;
+constexpr int64_t kDepthAtOnce = 256;
+constexpr int64_t kRowsOfStep = 2 * kTileRows;
+
+/// Rows [begin, end), all of shapes of 16, and panels `panels`.
+void multiplyWholeRows(const TileProduct &product, int64_t begin, int64_t end,
+                       Span panels) {
+  alignas(64) float sums[kMostRowsAtOnce * 2 * kPanelColumns];
+  const int64_t depth = tiledDepth(product.k);
+  const bool isOne = end - begin == kRowsOfStep;
+  const int64_t each = isOne ? std::max(depth, kTileDepth) : kDepthAtOnce;
+  for (int64_t panel = panels.begin; panel < panels.end; panel += 2) {
+    const bool isTwo = panel + 1 < panels.end;
+    const auto multiply = isOne   ? (isTwo ? multiplyStep<true, true, false>
+                                           : multiplyStep<false, true, false>)
+                          : isTwo ? multiplyStep<true, true, true>
+                                  : multiplyStep<false, true, true>;
+    for (int64_t k = 0; k == 0 || k < depth; k += each)
+      for (int64_t row = begin; row < end; row += kRowsOfStep)
+        multiply(product, {row, kTileRows, kTileRows, panel, k,
+                           std::min(depth, k + each),
+                           sums + (row - begin) * 2 * kPanelColumns});
   }
 }
 
-/// Panels [begin, end). Rows that all have a shape go through two panels at
-/// once, which stay in a cache meanwhile.
-void multiplyPanelsOfTiles(const TileProduct &product, int64_t begin,
-                           int64_t end) {
-  const int64_t whole = product.m / (2 * kTileRows) * 2 * kTileRows;
-  const int64_t rest = product.m - whole;
-  const int64_t upper = std::min(rest, kTileRows), lower = rest - upper;
-  for (bool isRest : {false, true}) {
-    if (isRest ? rest == 0 : whole == 0)
-      continue;
-    setShapes(isRest ? upper : kTileRows, isRest ? lower : kTileRows);
-    for (int64_t panel = begin; panel < end; panel += 2) {
-      const bool isTwo = panel + 1 < end;
-      if (isRest && lower == 0) {
-        (isTwo ? multiplyStep<true, false>
-               : multiplyStep<false, false>)(product, whole, upper, 0, panel);
-        continue;
-      }
-      const auto step =
-          isTwo ? multiplyStep<true, true> : multiplyStep<false, true>;
-      if (isRest)
-        step(product, whole, upper, lower, panel);
-      for (int64_t row = 0; !isRest && row < whole; row += 2 * kTileRows)
-        step(product, row, kTileRows, kTileRows, panel);
-    }
+/// Fewer than 32 rows, from `row` on.
+void multiplyLastRows(const TileProduct &product, int64_t row, Span panels) {
+  alignas(64) float sums[kRowsOfStep * 2 * kPanelColumns];
+  const int64_t upper = std::min(product.m - row, kTileRows);
+  const int64_t lower = product.m - row - upper;
+  for (int64_t panel = panels.begin; panel < panels.end; panel += 2) {
+    const bool isTwo = panel + 1 < panels.end;
+    const auto multiply = lower > 0 ? (isTwo ? multiplyStep<true, true, false>
+                                             : multiplyStep<false, true, false>)
+                          : isTwo   ? multiplyStep<true, false, false>
+                                    : multiplyStep<false, false, false>;
+    multiply(product,
+             {row, upper, lower, panel, 0, tiledDepth(product.k), sums});
+  }
+}
+
+void multiplyPanelsOfTiles(const TileProduct &product, Span panels) {
+  const int64_t whole = product.m / kRowsOfStep * kRowsOfStep;
+  const int64_t fits = kMostRowBytes / (tiledDepth(product.k) * 2 + 1);
+  const int64_t each = std::clamp(fits / kRowsOfStep * kRowsOfStep, kRowsOfStep,
+                                  kMostRowsAtOnce);
+  if (whole > 0)
+    setShapes(kTileRows, kTileRows);
+  for (int64_t row = 0; row < whole; row += each)
+    multiplyWholeRows(product, row, std::min(whole, row + each), panels);
+  if (const int64_t rest = product.m - whole; rest > 0) {
+    setShapes(std::min(rest, kTileRows), rest - std::min(rest, kTileRows));
+    multiplyLastRows(product, whole, panels);
   }
   _tile_release();
 }
@@ -355,7 +416,7 @@ void roundToTiles(const float *row, int64_t count, BFloat16 *to) {
 }
 
 void multiplyTilesOf(const TileProduct &product, Span panels) {
-  multiplyPanelsOfTiles(product, panels.begin, panels.end);
+  multiplyPanelsOfTiles(product, panels);
 }
 
 void multiplyTiles(const TileProduct &product) {
@@ -368,7 +429,7 @@ void multiplyTiles(const TileProduct &product) {
                         product.n, product.k);
   shareRanges(panels, threads, panelsAtOnce(panels, threads),
               [&](int64_t begin, int64_t end) {
-                multiplyPanelsOfTiles(product, begin, end);
+                multiplyPanelsOfTiles(product, {begin, end});
               });
 }
 
