@@ -1,5 +1,5 @@
 // MixtureOfExperts.
-#include "tests/unit/kernels/KernelTest.h"
+#include "tests/unit/kernels/FieldWeights.h"
 
 #include <cmath>
 
@@ -160,6 +160,129 @@ TEST(MixtureOfExperts, QuantizedWeights) {
     EXPECT_NEAR(double(out.at<float>(at)), expected,
                 1e-5 * (1 + std::abs(expected)));
   });
+}
+
+/// Some tokens' results, to parts of the largest one, since sums cancel.
+template <typename T>
+void expectSome(const Mixture &s, const Tensor &out, double tolerance) {
+  std::vector<double> found, expected;
+  double most = 0;
+  for (int64_t n = 0; n < out.view.dims[0]; n += 13)
+    for (int64_t o = 0; o < out.view.dims[1]; o += 5) {
+      found.push_back(double(out.at<T>({n, o})));
+      expected.push_back(mixtureAt<T>(s, n, o));
+      most = std::max(most, std::abs(expected.back()));
+    }
+  ASSERT_GT(most, 0);
+  for (size_t i = 0; i < found.size(); ++i)
+    ASSERT_NEAR(found[i], expected[i], tolerance * most) << "number " << i;
+}
+
+/// Fields of all experts, [e, rows, columns], of columns that lie dense, with a
+/// scale and a zero point for each block of 16 rows of a column.
+template <typename T> struct ExpertFields {
+  static constexpr int64_t kExperts = 4, kBlock = 16;
+
+  ExpertFields(ElementType element, int64_t rows, int64_t columns,
+               uint32_t seed)
+      : fields(element, kExperts * columns, rows, seed),
+        points(element, kExperts * columns, rows / kBlock, seed + 1),
+        data(seen(fields.tensor, columns)), zero(seen(points.tensor, columns)),
+        scale(Tensor::integers<T>({kExperts, columns, rows / kBlock}, seed + 2)
+                  .permuted({0, 2, 1})),
+        numbers(Tensor::filled<T>({kExperts, rows, columns}, T())) {
+    forEach({kExperts, rows, columns}, [&](const Dims &at) {
+      const int64_t line = at[0] * columns + at[2], block = at[1] / kBlock;
+      numbers.view.template as<T>()[numbers.offset(at)] = T(
+          Compute<T>((fields.at(line, at[1]) - points.at(line, block)) *
+                     double(scale.template at<T>({at[0], block, at[2]})) / 1024));
+    });
+    forEach({kExperts, rows / kBlock, columns}, [&](const Dims &at) {
+      T &each = scale.view.template as<T>()[scale.offset(at)];
+      each = T(Compute<T>(double(each) / 1024));
+    });
+  }
+
+  /// [e * columns, rows] as [e, rows, columns].
+  static Tensor seen(const Tensor &lines, int64_t columns) {
+    Tensor view = lines;
+    const int64_t rows = lines.view.dims[1];
+    view.view.rank = 3;
+    const int64_t dims[] = {kExperts, rows, columns};
+    const int64_t strides[] = {columns * rows, 1, rows};
+    std::copy(dims, dims + 3, view.view.dims);
+    std::copy(strides, strides + 3, view.view.strides);
+    return view;
+  }
+
+  Fields fields, points;
+  Tensor data, zero, scale, numbers;
+};
+
+/// 150 tokens, all through expert 2, and each also through another one.
+template <typename T> void readsFields(ElementType element, double tolerance) {
+  const int64_t inputs = 32, wide = 32, outputs = 19;
+  const ExpertFields<T> up(element, inputs, 2 * wide, 3);
+  const ExpertFields<T> down(element, wide, outputs, 4);
+  Mixture s = twoOfFour<T>(4);
+  s.tokens = Tensor::integers<T>({150, inputs}, 1);
+  s.up = up.numbers;
+  s.down = down.numbers;
+  s.gate = "halves";
+  const auto run = [&](int64_t first, int64_t count, const Tensor &out) {
+    EXPECT_OK(runKernel(
+        "MixtureOfExperts",
+        {s.tokens.slice(0, first, count), s.indices.slice(0, first, count),
+         s.weights.slice(0, first, count), up.data, down.data, Tensor::absent(),
+         up.scale, up.zero, down.scale, down.zero},
+        {out},
+        s.attributes()
+            .ints("up_axis", {1})
+            .ints("up_block_size", {16})
+            .ints("down_axis", {1})
+            .ints("down_block_size", {16})));
+  };
+  const Tensor out = Tensor::filled<T>({150, outputs}, T(Compute<T>(9)));
+  run(0, 150, out);
+  expectSome<T>(s, out, tolerance);
+  // A token's bits do not depend on the others.
+  for (auto [first, count] : {std::pair{0, 1}, {17, 5}, {90, 60}}) {
+    const Tensor part = Tensor::filled<T>({count, outputs}, T(Compute<T>(9)));
+    run(first, count, part);
+    EXPECT_EQ(part.template values<T>(),
+              out.slice(0, first, count).template values<T>());
+  }
+}
+
+TEST(MixtureOfExperts, ReadsFieldsAsTheyLie) {
+  for (ElementType element : kElements) {
+    readsFields<float>(element, 2e-6);
+    readsFields<Float16>(element, 2e-3);
+    readsFields<BFloat16>(element, 2e-2);
+  }
+}
+
+/// Rows of halves as they lie, and columns, which are copied.
+template <typename T> void readsRows(double tolerance) {
+  Mixture s = twoOfFour<T>(4);
+  s.down = Tensor::integers<T>({4, 32, 48}, 4);
+  s.gate = "halves";
+  for (const Tensor &up :
+       {Tensor::integers<T>({4, 3, 64}, 3),
+        Tensor::integers<T>({4, 64, 3}, 3).permuted({0, 2, 1})}) {
+    s.up = up;
+    const Tensor out = Tensor::filled<T>({150, 48}, T(Compute<T>(9)));
+    EXPECT_OK(runKernel("MixtureOfExperts",
+                        {s.tokens, s.indices, s.weights, s.up, s.down}, {out},
+                        s.attributes()));
+    expectSome<T>(s, out, tolerance);
+  }
+}
+
+TEST(MixtureOfExperts, ReadsRowsOfHalves) {
+  readsRows<float>(2e-6);
+  readsRows<Float16>(2e-3);
+  readsRows<BFloat16>(2e-2);
 }
 
 TEST(MixtureOfExperts, NoTokensNoHidden) {

@@ -1,8 +1,9 @@
-//===- ExpertWeights.h - One matrix of each expert ------------------------===//
+//===- ExpertWeights.h - Products with one matrix of each expert ----------===//
 //
-// Weights [e, rows, columns] of MixtureOfExperts: numbers, or what
-// DequantizeLinear reads, of which only the matrices of experts that have
-// tokens become numbers, one at a time.
+// Weights [e, rows, columns] of MixtureOfExperts. Where loops read them as they
+// lie they are multiplied so: fields of 4 and 8 bits (FieldProducts.h), and rows
+// of halves. Of others the matrix of an expert that has tokens becomes numbers
+// first, one at a time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_EXPERTS_EXPERTWEIGHTS_H
@@ -10,36 +11,57 @@
 
 #include "runtime/kernels/experts/ExpertOperands.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
+#include "runtime/kernels/host/quant/FieldProducts.h"
 
 namespace shardc::runtime::host {
 
-/// Its matrices as operands of `multiply`, each valid until the next.
+/// What the products of an expert have in common with one another.
 template <typename T> class ExpertMatrices {
   using Acc = Accumulator<T>;
 
 public:
-  explicit ExpertMatrices(const ExpertOperand &operand) : operand(operand) {
+  ExpertMatrices(const ExpertOperand &operand, SumOrder order)
+      : operand(operand), order(order) {
     const TensorView &data = operand.data();
     layout = {data.dims[1], data.dims[2], data.strides[1], data.strides[2]};
+    weights = readWeights();
     if (operand.isQuantized) { // rows are what is summed, and blocked
       layout.rowStride = 1;
       layout.columnStride = std::max<int64_t>(layout.rows, 1);
     }
   }
 
-  int64_t scratchBytes() const {
+  /// For up to `m` tokens at a time.
+  int64_t scratchBytes(int64_t m) const {
+    switch (weights) {
+    case Weights::Rows:
+      return 0;
+    case Weights::Fields: {
+      FieldMatrix fields;
+      return readFields(0, fields)
+                 ? std::max(fieldScratchBytes(fields, operand.element(),
+                                              layout.columns, 1),
+                            fieldScratchBytes(fields, operand.element(),
+                                              layout.columns, m))
+                 : 0;
+    }
+    case Weights::Numbers:
+      break;
+    }
     return packedBytes() + (operand.isQuantized
                                 ? roundUp(layout.size() * int64_t(sizeof(T)))
                                 : 0);
   }
 
-  Status at(int64_t expert, std::string_view kernel, std::byte *scratch,
-            Matrix<Acc> &matrix) const {
+  /// What follows multiplies by the matrix of `expert`.
+  Status choose(int64_t expert, std::string_view kernel, std::byte *scratch) {
+    this->expert = expert;
+    this->scratch = scratch;
+    if (weights != Weights::Numbers)
+      return Status::ok();
     Acc *packed = reinterpret_cast<Acc *>(scratch);
     if (!operand.isQuantized) {
-      const TensorView &data = operand.data();
-      matrix =
-          asMatrix(layout, data.as<T>() + expert * data.strides[0], packed);
+      matrix = asMatrix(layout, first(), packed);
       return Status::ok();
     }
     TensorView numbers = operand.data();
@@ -54,14 +76,82 @@ public:
     return Status::ok();
   }
 
+  /// C [m, columns] = A [m, rows] B, of dense rows; m is not 0.
+  Status multiply(int64_t m, const Acc *a, Acc *c) const {
+    if constexpr (std::is_same_v<Acc, float>)
+      if (weights != Weights::Numbers && layout.size() > 0) {
+        multiplyAsTheyLie(m, a, c);
+        return Status::ok();
+      }
+    return host::multiply(m, layout.columns, layout.rows, Acc(1),
+                          {a, std::max<int64_t>(layout.rows, 1), false}, matrix,
+                          Acc(0), c, std::max<int64_t>(layout.columns, 1),
+                          order);
+  }
+
 private:
+  enum class Weights { Numbers, Rows, Fields };
+
   static int64_t roundUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
   int64_t packedBytes() const {
     return roundUp(packedSize<T>(layout) * int64_t(sizeof(Acc)));
   }
+  const T *first() const {
+    return operand.data().template as<T>() + expert * operand.data().strides[0];
+  }
+
+  Weights readWeights() const {
+    if (!std::is_same_v<Acc, float> || layout.size() == 0)
+      return Weights::Numbers;
+    if (operand.isQuantized) {
+      FieldMatrix fields;
+      return readFields(0, fields) ? Weights::Fields : Weights::Numbers;
+    }
+    return isHalf<T> && layout.hasDenseRows() &&
+                   layout.columns % kPanelColumns == 0
+               ? Weights::Rows
+               : Weights::Numbers;
+  }
+
+  bool readFields(int64_t of, FieldMatrix &fields) const {
+    DequantizedOperands part;
+    part.b = operand.views;
+    for (TensorView *view : {&part.b.data, &part.b.scale, &part.b.zeroPoint})
+      *view = narrowed(*view, 0, of, 1);
+    part.c.rank = part.b.data.rank;
+    constexpr int kSummed = 1; // of [e, rows, columns]
+    return (!part.b.hasBlocks || part.b.axis == kSummed) &&
+           fields.read(operand.attributesOnly(), part);
+  }
+
+  void multiplyAsTheyLie(int64_t m, const float *a, float *c) const {
+    PackedProduct product;
+    product.m = m;
+    product.n = layout.columns;
+    product.k = layout.rows;
+    product.a = a;
+    product.rowStepA = layout.rows;
+    product.c = c;
+    product.leadingC = layout.columns;
+    product.beta = 0;
+    FieldMatrix fields;
+    if (weights == Weights::Rows) {
+      product.setRows(reinterpret_cast<const std::byte *>(first()),
+                      operand.element(),
+                      layout.rows > 1 ? layout.rowStride : layout.columns);
+      multiplyPacked(product);
+    } else if (readFields(expert, fields)) {
+      multiplyFields(fields, operand.element(), product, scratch);
+    }
+  }
 
   const ExpertOperand &operand;
+  SumOrder order;
   MatrixLayout layout;
+  Weights weights;
+  int64_t expert = 0;
+  std::byte *scratch = nullptr;
+  Matrix<Acc> matrix;
 };
 
 } // namespace shardc::runtime::host

@@ -40,7 +40,8 @@ template <typename T> class ExpertsRun {
 public:
   ExpertsRun(const KernelCall &call, const ExpertProducts &products)
       : call(call), tokens(call.inputs[kTokens]), y(call.outputs[0]),
-        up(products.up), down(products.down) {
+        up(products.up, sumOrderOf(call)),
+        down(products.down, sumOrderOf(call)) {
     isSum = !keepsChoices(call);
     count = tokens.dims[0];
     choices = call.inputs[kIndices].dims[1];
@@ -55,7 +56,7 @@ public:
   }
 
   int64_t scratchBytes() const {
-    return ownBytes() + up.scratchBytes() + down.scratchBytes();
+    return ownBytes() + upBytes() + roundUp(down.scratchBytes(block));
   }
 
   Status run() {
@@ -87,8 +88,11 @@ private:
     const int64_t bytes = (experts + 1 + count * choices) *
                               static_cast<int64_t>(sizeof(int64_t)) +
                           numbers * static_cast<int64_t>(sizeof(Acc));
-    return (bytes + 63) / 64 * 64;
+    return roundUp(bytes);
   }
+
+  static int64_t roundUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+  int64_t upBytes() const { return roundUp(up.scratchBytes(block)); }
 
   int64_t at(ExpertInput input, int64_t choice) const {
     const TensorView &view = call.inputs[input];
@@ -127,27 +131,17 @@ private:
     if (starts[expert] == end)
       return Status::ok();
     std::byte *scratch = call.scratch + ownBytes();
-    Matrix<Acc> matrixUp, matrixDown;
-    SHARDC_RETURN_IF_ERROR(up.at(expert, kName, scratch, matrixUp));
-    SHARDC_RETURN_IF_ERROR(
-        down.at(expert, kName, scratch + up.scratchBytes(), matrixDown));
+    SHARDC_RETURN_IF_ERROR(up.choose(expert, kName, scratch));
+    SHARDC_RETURN_IF_ERROR(down.choose(expert, kName, scratch + upBytes()));
     for (int64_t begin = starts[expert]; begin < end; begin += block) {
       const int64_t size = std::min(block, end - begin);
       gather(order + begin, size);
-      SHARDC_RETURN_IF_ERROR(multiply(
-          size, wide, inputSize, Acc(1), {rows, leading(inputSize), false},
-          matrixUp, Acc(0), products, leading(wide), sumOrderOf(call)));
+      SHARDC_RETURN_IF_ERROR(up.multiply(size, rows, products));
       activate(expert, size);
-      SHARDC_RETURN_IF_ERROR(multiply(
-          size, outputs, hidden, Acc(1), {activated, leading(hidden), false},
-          matrixDown, Acc(0), results, leading(outputs), sumOrderOf(call)));
+      SHARDC_RETURN_IF_ERROR(down.multiply(size, activated, results));
       scatter(order + begin, size);
     }
     return Status::ok();
-  }
-
-  static int64_t leading(int64_t columns) {
-    return std::max<int64_t>(columns, 1);
   }
 
   void gather(const int64_t *chosen, int64_t size) {
