@@ -20,6 +20,22 @@ struct PoolWindow {
   int64_t place[kMaxRank] = {};
 };
 
+/// Of windows [first, first + count) along a dim with `step` elements from one
+/// to the next, those whose element `offset` behind the corner of the first
+/// window of all lies in [0, size): windows at the border lack some.
+struct WindowRange {
+  int64_t begin, end;
+
+  WindowRange(int64_t first, int64_t count, int64_t offset, int64_t step,
+              int64_t size)
+      : begin(offset >= 0 ? 0 : (step - 1 - offset) / step),
+        end(offset >= size ? 0 : (size - 1 - offset) / step + 1) {
+    begin = begin < first ? first : begin;
+    end = end > first + count ? first + count : end;
+    end = end < begin ? begin : end;
+  }
+};
+
 inline Status readPoolWindow(const KernelCall &call, const char *name,
                              PoolWindow &w) {
   SHARDC_RETURN_IF_ERROR(expectOperands(call, name, 1));

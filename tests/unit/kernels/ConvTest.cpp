@@ -88,6 +88,32 @@ TEST(Conv, OneToThreeDims) {
   everyRank<Float16>();
 }
 
+/// One or two features of a group, which are summed up without unfolding.
+template <typename T> void fewFeatures() {
+  for (int64_t features : {1, 2})
+    for (int64_t step : {1, 2, 3})
+      for (int64_t before : {0, 1, 5}) {
+        expectConv<T>({Tensor::integers<T>({2, 6, 7, 9}, 1),
+                       Tensor::integers<T>({3 * features, 2, 2, 3}, 2),
+                       {1, step},
+                       {before, before, 1, 2},
+                       {2, 3},
+                       3});
+        expectConv<T>({Tensor::integers<T>({1, 4, 13}, 3),
+                       Tensor::integers<T>({4 * features, 1, 4}, 4),
+                       {step},
+                       {before, 3},
+                       {step},
+                       4});
+      }
+}
+
+TEST(Conv, FewFeaturesOfAGroup) {
+  fewFeatures<float>();
+  fewFeatures<double>();
+  fewFeatures<Float16>();
+}
+
 TEST(Conv, PatchEmbedding) {
   expectConv<float>({Tensor::integers<float>({2, 3, 8, 8}, 1),
                      Tensor::integers<float>({5, 3, 4, 4}, 2),
