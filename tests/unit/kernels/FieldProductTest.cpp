@@ -1,6 +1,7 @@
 //===- FieldProductTest.cpp - Products with weights of 4 and 8 bits -------===//
 
 #include "runtime/artifact/ElementNames.h"
+#include "runtime/kernels/elementwise/CastFloat8.h"
 #include "runtime/kernels/host/simd/Loops.h"
 #include "tests/unit/kernels/FieldWeights.h"
 
@@ -234,7 +235,8 @@ TEST(FieldProduct, LoopsOfEveryProcessor) {
              (k * bitsOf(element) + 7) / 8, 0},
             to + p * words * 16);
       FieldProduct product;
-      product.b = {bitsOf(element),
+      product.b = {bitsOf(element) == 4 ? FieldKind::Integer4
+                                        : FieldKind::Integer8,
                    k,
                    to,
                    words * 16,
@@ -258,6 +260,108 @@ TEST(FieldProduct, LoopsOfEveryProcessor) {
     for (size_t i = kFewRows; i < outs.size(); ++i)
       EXPECT_EQ(outs[i].values<float>(), outs[i % kFewRows].values<float>());
   }
+}
+
+constexpr ElementType kFloat8Elements[] = {artifact::ElementType_Float8E4M3FN,
+                                           artifact::ElementType_Float8E5M2};
+
+TEST(FieldProduct, AllNumbersOf8BitsOfFloat) {
+  for (ElementType element : kFloat8Elements) {
+    Float8Codec codec;
+    ASSERT_TRUE(findFloat8(element, codec));
+    alignas(64) uint32_t words[4 * kPanelColumns]; // 16 rows of 16 columns
+    for (uint32_t i = 0; i < 256; ++i) {
+      const uint32_t row = i / 16, column = i % 16;
+      uint32_t &word = words[row / 4 * kPanelColumns + column];
+      word = (row % 4 == 0 ? 0 : word) | i << (row % 4 * 8);
+    }
+    alignas(64) float scales[16], zeros[16] = {};
+    std::fill_n(scales, 16, 1.0f);
+    FieldPanels fields;
+    fields.kind = element == artifact::ElementType_Float8E5M2
+                      ? FieldKind::Float8E5M2
+                      : FieldKind::Float8E4M3;
+    fields.depth = 16;
+    fields.words = words;
+    fields.scales = scales;
+    fields.zeros = zeros;
+    fields.firstRows = fields.blockRows = 16;
+    for (const Loops *each : supportedLoops()) {
+      alignas(64) float numbers[256];
+      each->decodePanel.ofFloat(fields, 0,
+                                reinterpret_cast<std::byte *>(numbers));
+      for (int i = 0; i < 256; ++i) {
+        const auto expected = float(codec.decode(uint8_t(i)));
+        if (std::isnan(expected)) {
+          EXPECT_TRUE(std::isnan(numbers[i])) << i;
+          continue;
+        }
+        EXPECT_EQ(numbers[i], expected) << i;
+        EXPECT_EQ(std::signbit(numbers[i]), std::signbit(expected)) << i;
+      }
+    }
+  }
+}
+
+/// Weights of 8 bits of float, as exporters have them: a scale for each column,
+/// or for each block of one, zero points that are 0 or missing.
+template <typename T>
+void expectFloat8Product(ElementType element, const Case &c, bool hasZeros) {
+  SCOPED_TRACE(testing::Message()
+               << artifact::elementName(element) << " " << c.m << " x " << c.k
+               << " x " << c.n << ", blocks " << c.block << c.hasDenseColumns);
+  Float8Codec codec;
+  ASSERT_TRUE(findFloat8(element, codec));
+  const Dims lies = c.hasDenseColumns ? Dims{c.n, c.k} : Dims{c.k, c.n};
+  Tensor weights = Tensor::integers<int8_t>(lies, 5);
+  for (int64_t i = 0; i < c.k * c.n; ++i) // small numbers, none of them NaN
+    weights.view.as<uint8_t>()[i] = uint8_t(i * 7 % 64 + i % 2 * 128);
+  weights.view.element = element;
+  const Weights like(c);
+  const Tensor scale = Tensor::integers<T>(like.parameterDims(), 2);
+  Tensor zero = Tensor::filled<int8_t>(like.parameterDims(), 0);
+  zero.view.element = element;
+  const Tensor a = Tensor::integers<T>({c.m, c.k}, 1);
+  std::vector<Tensor> inputs = {a, seen(c, weights), parameter(c, scale)};
+  if (hasZeros)
+    inputs.push_back(parameter(c, zero));
+  const Tensor out = Tensor::filled<T>({c.m, c.n}, T(Compute<T>(9)));
+  EXPECT_OK(runKernel("MatMulDequantized", inputs, {out}, blocks(c)));
+  const Tensor packed = Tensor::filled<T>({c.m, c.n}, T(Compute<T>(9)));
+  EXPECT_OK(runPacked("MatMulDequantized", inputs, {packed}, blocks(c)));
+  EXPECT_EQ(packed.values<T>(), out.values<T>());
+  for (int64_t i = 0; i < c.m; ++i)
+    for (int64_t j = 0; j < c.n; ++j) {
+      double sum = 0, size = 0;
+      for (int64_t l = 0; l < c.k; ++l) {
+        const Dims at = c.hasDenseColumns ? Dims{j, like.blockOf(l)}
+                                          : Dims{like.blockOf(l), j};
+        const uint8_t byte =
+            weights.view
+                .as<uint8_t>()[c.hasDenseColumns ? j * c.k + l : l * c.n + j];
+        const double weight =
+            T(Compute<T>(codec.decode(byte) * double(scale.at<T>(at))));
+        sum += double(a.at<T>({i, l})) * weight;
+        size += std::fabs(double(a.at<T>({i, l})) * weight);
+      }
+      ASSERT_NEAR(double(out.at<T>({i, j})), sum,
+                  sizeof(T) == 4 ? size * 1e-6 : size / 128)
+          << "at " << i << ", " << j;
+    }
+}
+
+TEST(FieldProduct, Of8BitsOfFloat) {
+  const ElementType any = artifact::ElementType_UInt8; // as wide
+  for (ElementType element : kFloat8Elements)
+    for (bool hasDenseColumns : {true, false})
+      for (bool hasZeros : {true, false})
+        for (int64_t m : {1, 3, 9, 40})
+          for (auto [k, n, block] :
+               {std::array<int64_t, 3>{64, 40, 32}, {70, 17, 0}, {33, 16, 0}}) {
+            const Case c{any, hasDenseColumns, m, k, n, block};
+            expectFloat8Product<float>(element, c, hasZeros);
+            expectFloat8Product<Float16>(element, c, hasZeros);
+          }
 }
 
 } // namespace

@@ -162,7 +162,7 @@ TEST(RoundedFields, DecodesEveryField) {
           words[i] = uint32_t(i * 2654435761u) ^ uint32_t(i << 7);
         scales[20] *= 3;
         FieldPanels fields;
-        fields.bits = bits;
+        fields.kind = bits == 4 ? FieldKind::Integer4 : FieldKind::Integer8;
         fields.depth = depth;
         fields.words = words.data();
         fields.scales = scales.data();

@@ -2,6 +2,7 @@
 
 #include "runtime/kernels/host/quant/FieldMatrix.h"
 
+#include "runtime/kernels/elementwise/CastFloat8.h"
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/product/IntegerReader.h"
 
@@ -26,10 +27,20 @@ int bitsOf(ElementType element) {
     return 4;
   case artifact::ElementType_Int8:
   case artifact::ElementType_UInt8:
+  case artifact::ElementType_Float8E4M3FN:
+  case artifact::ElementType_Float8E5M2:
     return 8;
   default:
     return 0;
   }
+}
+
+/// Of elements that are `bits` wide, where bytes hold one.
+FieldKind kindOf(ElementType element, int bits) {
+  return element == artifact::ElementType_Float8E4M3FN ? FieldKind::Float8E4M3
+         : element == artifact::ElementType_Float8E5M2 ? FieldKind::Float8E5M2
+         : bits == 4                                   ? FieldKind::Integer4
+                                                       : FieldKind::Integer8;
 }
 
 float numberAt(const TensorView &view, int64_t offset) {
@@ -43,19 +54,24 @@ float numberAt(const TensorView &view, int64_t offset) {
   }
 }
 
-/// As unsigned.
-unsigned fieldAt(const TensorView &view, int64_t offset) {
+/// As unsigned integers, or as the numbers that they are.
+float fieldAt(const TensorView &view, int64_t offset) {
+  Float8Codec codec;
+  if (findFloat8(view.element, codec))
+    return float(codec.decode(view.as<uint8_t>()[offset]));
   if (bitsOf(view.element) == 4)
-    return readHalf(view.data, view.skipped + offset) ^
-           (isSigned(view.element) ? 8u : 0u);
-  return view.as<uint8_t>()[offset] ^ (isSigned(view.element) ? 128u : 0u);
+    return float(readHalf(view.data, view.skipped + offset) ^
+                 (isSigned(view.element) ? 8u : 0u));
+  return float(view.as<uint8_t>()[offset] ^
+               (isSigned(view.element) ? 128u : 0u));
 }
 
 } // namespace
 
 bool FieldMatrix::readFields(const TensorView &matrix) {
   data = matrix;
-  elementBits = fieldBits = bitsOf(data.element);
+  elementBits = bitsOf(data.element);
+  kind = kindOf(data.element, elementBits);
   if (elementBits == 0 || k == 0 || n == 0)
     return false;
   hasDenseColumns = rowStride == 1 || k == 1;
@@ -66,10 +82,10 @@ bool FieldMatrix::readFields(const TensorView &matrix) {
   areAligned =
       elementBits == 8 || (data.skipped % 2 == 0 && (step % 2 == 0 || n == 1));
   if (!hasDenseColumns)
-    fieldBits = 8;
+    kind = kindOf(data.element, 8);
   const uint32_t sign = elementBits == 4 ? 8 : 128;
   if (isSigned(data.element)) {
-    flip = fieldBits == 4 ? 0x88888888u : sign * 0x01010101u;
+    flip = bits() == 4 ? 0x88888888u : sign * 0x01010101u;
     zeroOfAll = float(sign);
   }
   return true;
@@ -160,7 +176,7 @@ void FieldMatrix::gatherFields(int64_t panel, int64_t row, int64_t depth,
       else
         for (int64_t r = 0; r < count; ++r)
           *to ^= uint32_t(readHalf(data.data, first + (row + r) * rowStride))
-                 << (r * fieldBits);
+                 << (r * bits());
     }
 }
 
@@ -186,7 +202,7 @@ FieldPanels FieldMatrix::panelsAt(int64_t row, int64_t depth,
                                   const float *zeros) const {
   const int64_t block = row / rowsOfBlock;
   FieldPanels fields;
-  fields.bits = fieldBits;
+  fields.kind = kind;
   fields.depth = depth;
   fields.scales = scales + block * kPanelColumns;
   fields.zeros = zeros + block * kPanelColumns;
@@ -213,7 +229,7 @@ bool FieldMatrix::gatherPackedZeros(int64_t panel, float *zeros) const {
   const int64_t first = blockAt(0) * zero.blockStride +
                         panel * kPanelColumns * zero.columnStride +
                         zero.view.skipped;
-  if (!hasBlocks || zero.blockStride != 1 || !areBlocksInOrder ||
+  if (hasFloats() || !hasBlocks || zero.blockStride != 1 || !areBlocksInOrder ||
       (elementBits == 4 && (first % 2 != 0 || zero.columnStride % 2 != 0)))
     return false;
   // One block has 16 numbers, of which a word holds four or eight.
@@ -241,17 +257,12 @@ void FieldMatrix::gatherZeros(int64_t panel, float *zeros) const {
   if (!hasZeros || isOne(zero)) {
     const float number = !hasZeros    ? zeroOfAll
                          : areNumbers ? numberAt(zero.view, 0)
-                                      : float(fieldAt(zero.view, 0));
+                                      : fieldAt(zero.view, 0);
     std::fill_n(zeros, blocks() * kPanelColumns, number);
   } else if (areNumbers) {
     gatherEach(zero, panel, numberAt, zeros);
   } else if (!gatherPackedZeros(panel, zeros)) {
-    gatherEach(
-        zero, panel,
-        [](const TensorView &view, int64_t offset) {
-          return float(fieldAt(view, offset));
-        },
-        zeros);
+    gatherEach(zero, panel, fieldAt, zeros);
   }
 }
 

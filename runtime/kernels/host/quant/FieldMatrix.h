@@ -1,6 +1,6 @@
 //===- FieldMatrix.h - Quantised weights as loops read them ---------------===//
 //
-// A matrix [k, n] of elements of 4 or 8 bits with scales and zero points, of
+// A matrix [k, n] of elements of 4 or 8 bits, integers or numbers, with scales and zero points, of
 // which a group of columns is brought to FieldPanels.h's form while it is
 // multiplied. Columns that lie dense are read as words, rows of bytes as bytes:
 //
@@ -32,8 +32,12 @@ public:
     packed = reinterpret_cast<const uint32_t *>(words);
   }
 
-  int bits() const { return fieldBits; }
-  int64_t rowsOfWord() const { return 32 / fieldBits; }
+  int bits() const { return bitsOf(kind); }
+  /// Fields are numbers of their own, no integers.
+  bool hasFloats() const {
+    return kind == FieldKind::Float8E4M3 || kind == FieldKind::Float8E5M2;
+  }
+  int64_t rowsOfWord() const { return 32 / bits(); }
   /// Of rows that share scales: the last may have fewer.
   int64_t blockRows() const { return rowsOfBlock; }
   int64_t blocks() const { return (k + rowsOfBlock - 1) / rowsOfBlock; }
@@ -94,7 +98,8 @@ private:
   const uint32_t *packed = nullptr;
   int64_t k = 0, n = 0;
   int64_t rowStride = 0, columnStride = 0;
-  int elementBits = 4, fieldBits = 4;
+  int elementBits = 4;
+  FieldKind kind = FieldKind::Integer4;
   bool hasDenseColumns = false;
   bool areAligned = true; ///< columns, or rows, begin at whole bytes
   bool hasBlocks = false, areBlocksInOrder = true;

@@ -78,6 +78,8 @@ Weights readWeights(const KernelCall &call, const Operands &part,
     return Weights::Numbers;
   matrix.setPacked(call.packed);
   const int64_t bits = call.intOr("activation_bits", 0);
+  if (matrix.hasFloats()) // neither bytes nor pairs are made of these
+    return Weights::Fields;
   return bits == 8 && takesBytes(matrix) ? Weights::Bytes
          : bits == 16 && roundsFields()  ? Weights::Rounded
                                          : Weights::Fields;

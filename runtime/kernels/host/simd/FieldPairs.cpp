@@ -138,7 +138,7 @@ void decode(const FieldPanels &fields, int64_t panel, BFloat16 *to) {
 
 void decodePairs(const FieldPanels &fields, int64_t panel, BFloat16 *to) {
   const bool plain = isPlain(fields, panel);
-  if (fields.bits == 4)
+  if (fields.kind == FieldKind::Integer4)
     (plain ? decode<4, true> : decode<4, false>)(fields, panel, to);
   else
     (plain ? decode<8, true> : decode<8, false>)(fields, panel, to);

@@ -19,6 +19,13 @@
 
 namespace shardc::runtime::host {
 
+/// What a field of a word is: an integer of 4 or 8 bits, or a number.
+enum class FieldKind : uint8_t { Integer4, Integer8, Float8E4M3, Float8E5M2 };
+
+constexpr int bitsOf(FieldKind kind) {
+  return kind == FieldKind::Integer4 ? 4 : 8;
+}
+
 /// Some columns, each of words that follow each other in memory.
 struct ColumnWords {
   const std::byte *columns = nullptr;
@@ -43,7 +50,7 @@ struct RowBytes {
 
 /// Panels of words, with the scale and zero point of each block of rows.
 struct FieldPanels {
-  int bits = 4;
+  FieldKind kind = FieldKind::Integer4;
   int64_t depth = 0; ///< rows
   const uint32_t *words = nullptr;
   int64_t panelStep = 0; ///< words of a panel
@@ -54,7 +61,7 @@ struct FieldPanels {
   /// word.
   int64_t firstRows = 0, blockRows = 0;
 
-  int64_t rowsOfWord() const { return 32 / bits; }
+  int64_t rowsOfWord() const { return 32 / bitsOf(kind); }
 };
 
 /// C [m, n] += A B for rows of A up to kFewRows and the panels' columns.
