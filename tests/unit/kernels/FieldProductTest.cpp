@@ -262,6 +262,13 @@ TEST(FieldProduct, LoopsOfEveryProcessor) {
   }
 }
 
+TEST(FieldProduct, MatricesThatArePackedInParts) {
+  for (bool hasDenseColumns : {true, false})
+    expectProduct<float>({artifact::ElementType_UInt8, hasDenseColumns, 1, 2112,
+                          2100, hasDenseColumns ? 32 : 0},
+                         Zeros::Fields);
+}
+
 constexpr ElementType kFloat8Elements[] = {artifact::ElementType_Float8E4M3FN,
                                            artifact::ElementType_Float8E5M2};
 

@@ -1,4 +1,6 @@
 #include "runtime/kernels/host/simd/Loops.h"
+#include "runtime/kernels/host/simd/PackedParts.h"
+#include "runtime/kernels/host/simd/Tiles.h"
 #include "tests/unit/kernels/KernelTest.h"
 
 #include "runtime/base/AlignedBuffer.h"
@@ -230,6 +232,64 @@ TEST(PackedMatrix, RowsAsTheyLie) {
 TEST(PackedMatrix, NothingForOtherElements) {
   EXPECT_EQ(packedMatrixBytes(Tensor::integers<double>({3, 4}).view), 0);
   EXPECT_EQ(packedMatrixBytes(Tensor::integers<int64_t>({3, 4}).view), 0);
+}
+
+/// Rows, or columns, one behind the other, of more than a part has.
+Tensor largeMatrix(bool hasDenseRows) {
+  const Dims dims = hasDenseRows ? Dims{1100, 1030} : Dims{1030, 1100};
+  const Tensor lies = Tensor::integers<float>(dims, 3);
+  return hasDenseRows ? lies : lies.permuted({1, 0});
+}
+
+TEST(PackedParts, HaveEachElementOnce) {
+  for (bool hasDenseRows : {true, false}) {
+    const Tensor matrix = largeMatrix(hasDenseRows);
+    int64_t parts = 0, rows = 0, panels = 0;
+    MatrixPart part = {};
+    while (nextPart(matrix.view, part)) {
+      ++parts;
+      EXPECT_EQ(part.rows.begin, hasDenseRows ? rows : 0);
+      EXPECT_EQ(part.panels.begin, hasDenseRows ? 0 : panels);
+      EXPECT_EQ(part.rows.begin % 64, 0);
+      rows = part.rows.end;
+      panels = part.panels.end;
+    }
+    EXPECT_GT(parts, 1);
+    EXPECT_EQ(rows, 1100);
+    EXPECT_EQ(panels, (1030 + 15) / 16);
+  }
+  for (const Dims &dims : {Dims{0, 5}, Dims{5, 0}}) {
+    MatrixPart none = {};
+    EXPECT_FALSE(nextPart(Tensor::filled<float>(dims, 1).view, none));
+  }
+}
+
+TEST(PackedParts, MakeUpTheMatrix) {
+  for (bool hasDenseRows : {true, false}) {
+    const Tensor matrix = largeMatrix(hasDenseRows);
+    AlignedBuffer panels, tiles;
+    ASSERT_TRUE(panels.allocate(packedMatrixBytes(matrix.view)));
+    ASSERT_TRUE(tiles.allocate(tiledMatrixBytes(matrix.view)));
+    packMatrix(matrix.view, panels.data());
+    packTiles(matrix.view, tiles.data());
+    const auto *inPanels = reinterpret_cast<const float *>(panels.data());
+    const auto *inTiles = reinterpret_cast<const BFloat16 *>(tiles.data());
+    const int64_t depth = tiledDepth(1100);
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t j = 0; j < (1030 + 15) / 16 * 16; ++j) {
+        const float expected =
+            k < 1100 && j < 1030 ? matrix.at<float>({k, j}) : 0;
+        const int64_t panel = j / 16, column = j % 16;
+        if (k < 1100) {
+          ASSERT_EQ(inPanels[panel * 1100 * 16 + k * 16 + column], expected);
+        }
+        ASSERT_EQ(
+            float(
+                inTiles[panel * depth * 16 + k / 2 * 32 + 2 * column + k % 2]),
+            expected)
+            << k << ", " << j;
+      }
+  }
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/elementwise/CastFloat8.h"
 #include "runtime/kernels/host/KernelThreads.h"
+#include "runtime/kernels/host/simd/PackedParts.h"
 #include "runtime/kernels/product/IntegerReader.h"
 
 #include <algorithm>
@@ -142,14 +143,25 @@ bool FieldMatrix::readMatrix(const TensorView &matrix) {
 }
 
 void FieldMatrix::pack(std::byte *to) const {
-  const int64_t panels = (n + kPanelColumns - 1) / kPanelColumns;
-  const int64_t threads = threadsFor(panels, k * n);
-  shareRanges(panels, threads, /*least=*/1, [&](int64_t panel, int64_t end) {
-    for (; panel < end; ++panel) {
-      uint32_t *words = reinterpret_cast<uint32_t *>(to) + panel * packedStep();
-      gather(panel, 0, k, 1, words);
-    }
-  });
+  TensorView matrix = data;
+  matrix.rank = 2;
+  const int64_t dims[] = {k, n}, strides[] = {rowStride, columnStride};
+  std::copy(dims, dims + 2, matrix.dims);
+  std::copy(strides, strides + 2, matrix.strides);
+  MatrixPart part = {};
+  while (nextPart(matrix, part)) {
+    const int64_t panels = part.panels.end - part.panels.begin;
+    const int64_t depth = part.rows.end - part.rows.begin;
+    const int64_t threads = threadsFor(panels, depth * panels * kPanelColumns);
+    shareRanges(panels, threads, /*least=*/1, [&](int64_t p, int64_t end) {
+      for (; p < end; ++p) {
+        const int64_t panel = part.panels.begin + p;
+        gather(panel, part.rows.begin, depth, 1,
+               reinterpret_cast<uint32_t *>(to) + panel * packedStep() +
+                   part.rows.begin / rowsOfWord() * kPanelColumns);
+      }
+    });
+  }
 }
 
 /// Up to 8 fields of 4 bits that follow each other, from the lowest bits on; 0

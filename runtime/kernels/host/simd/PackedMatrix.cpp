@@ -5,6 +5,7 @@
 #include "runtime/kernels/StorageTypes.h"
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/simd/Loops.h"
+#include "runtime/kernels/host/simd/PackedParts.h"
 #include "runtime/kernels/host/simd/Tiles.h"
 
 #include <algorithm>
@@ -18,30 +19,38 @@ int64_t numPanels(int64_t columns) {
 }
 
 /// What has more bits than `To` is rounded.
+template <typename T, typename To>
+void packPart(const TensorView &matrix, Span rows, int64_t panel, To *to) {
+  const int64_t step = matrix.strides[1];
+  const int64_t begin = panel * kPanelColumns;
+  const int64_t count = std::min(kPanelColumns, matrix.dims[1] - begin);
+  To *row = to + begin * matrix.dims[0] + rows.begin * kPanelColumns;
+  for (int64_t k = rows.begin; k < rows.end; ++k, row += kPanelColumns) {
+    const T *from = matrix.as<T>() + k * matrix.strides[0] + begin * step;
+    for (int64_t j = 0; j < count; ++j)
+      if constexpr (std::is_same_v<T, To>)
+        row[j] = from[j * step];
+      else
+        row[j] = To(float(from[j * step]));
+    for (int64_t j = count; j < kPanelColumns; ++j)
+      row[j] = To();
+  }
+}
+
 template <typename T, typename To = T>
 void packPanels(const TensorView &matrix, To *to) {
-  const int64_t rows = matrix.dims[0], columns = matrix.dims[1];
-  const int64_t step = matrix.strides[1], panels = numPanels(columns);
-  const auto packPanel = [&](int64_t panel) {
-    const int64_t begin = panel * kPanelColumns;
-    const int64_t count = std::min(kPanelColumns, columns - begin);
-    To *row = to + begin * rows;
-    for (int64_t k = 0; k < rows; ++k, row += kPanelColumns) {
-      const T *from = matrix.as<T>() + k * matrix.strides[0] + begin * step;
-      for (int64_t j = 0; j < count; ++j)
-        if constexpr (std::is_same_v<T, To>)
-          row[j] = from[j * step];
-        else
-          row[j] = To(float(from[j * step]));
-      for (int64_t j = count; j < kPanelColumns; ++j)
-        row[j] = To();
-    }
-  };
-  shareRanges(panels, threadsFor(panels, rows * columns), /*least=*/1,
-              [&](int64_t panel, int64_t end) {
-                for (; panel < end; ++panel)
-                  packPanel(panel);
-              });
+  MatrixPart part = {};
+  while (nextPart(matrix, part)) {
+    const int64_t panels = part.panels.end - part.panels.begin;
+    const int64_t elements =
+        (part.rows.end - part.rows.begin) * panels * kPanelColumns;
+    shareRanges(panels, threadsFor(panels, elements), /*least=*/1,
+                [&](int64_t panel, int64_t end) {
+                  for (; panel < end; ++panel)
+                    packPart<T>(matrix, part.rows, part.panels.begin + panel,
+                                to);
+                });
+  }
 }
 
 void scaleRows(const PackedProduct &product) {

@@ -4,6 +4,7 @@
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/simd/IntegerPanels.h"
 #include "runtime/kernels/host/simd/PackedMatrix.h"
+#include "runtime/kernels/host/simd/PackedParts.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -41,29 +42,40 @@ int64_t tiledMatrixBytes(const TensorView &matrix) {
 }
 
 template <typename T>
+static void packPartOf(const TensorView &matrix, Span rows, int64_t panel,
+                       BFloat16 *to) {
+  const int64_t columns = matrix.dims[1], depth = tiledDepth(matrix.dims[0]);
+  BFloat16 *out = to + panel * depth * kPanelColumns;
+  const int64_t first = panel * kPanelColumns;
+  const int64_t count = std::min(kPanelColumns, columns - first);
+  const int64_t end = rows.end == matrix.dims[0] ? depth : rows.end;
+  if (count < kPanelColumns || rows.end < end)
+    std::fill(out + rows.begin * kPanelColumns, out + end * kPanelColumns,
+              BFloat16());
+  for (int64_t k = rows.begin; k < rows.end; ++k) {
+    const T *from =
+        matrix.as<T>() + k * matrix.strides[0] + first * matrix.strides[1];
+    BFloat16 *row = out + k / 2 * 2 * kPanelColumns + k % 2;
+    for (int64_t j = 0; j < count; ++j)
+      row[2 * j] = roundedOnce(from[j * matrix.strides[1]]);
+  }
+}
+
+template <typename T>
 static void packTilesOf(const TensorView &matrix, std::byte *to) {
-  const int64_t rows = matrix.dims[0], columns = matrix.dims[1];
-  const int64_t depth = tiledDepth(rows), panels = panelsOf(columns);
-  const auto packPanel = [&](int64_t panel) {
-    auto *out =
-        reinterpret_cast<BFloat16 *>(to) + panel * depth * kPanelColumns;
-    const int64_t first = panel * kPanelColumns;
-    const int64_t count = std::min(kPanelColumns, columns - first);
-    if (count < kPanelColumns || rows < depth)
-      std::fill_n(out, depth * kPanelColumns, BFloat16());
-    for (int64_t k = 0; k < rows; ++k) {
-      const T *from =
-          matrix.as<T>() + k * matrix.strides[0] + first * matrix.strides[1];
-      BFloat16 *row = out + k / 2 * 2 * kPanelColumns + k % 2;
-      for (int64_t j = 0; j < count; ++j)
-        row[2 * j] = roundedOnce(from[j * matrix.strides[1]]);
-    }
-  };
-  shareRanges(panels, threadsFor(panels, rows * columns), /*least=*/1,
-              [&](int64_t panel, int64_t end) {
-                for (; panel < end; ++panel)
-                  packPanel(panel);
-              });
+  auto *out = reinterpret_cast<BFloat16 *>(to);
+  MatrixPart part = {};
+  while (nextPart(matrix, part)) {
+    const int64_t panels = part.panels.end - part.panels.begin;
+    const int64_t elements =
+        (part.rows.end - part.rows.begin) * panels * kPanelColumns;
+    shareRanges(panels, threadsFor(panels, elements), /*least=*/1,
+                [&](int64_t panel, int64_t end) {
+                  for (; panel < end; ++panel)
+                    packPartOf<T>(matrix, part.rows, part.panels.begin + panel,
+                                  out);
+                });
+  }
 }
 
 void packTiles(const TensorView &matrix, std::byte *to) {
