@@ -5,6 +5,7 @@
 #include "compiler/FlagFile.h"
 #include "compiler/package/MeshJson.h"
 #include "dialects/onnx/QuantizedMatrix.h"
+#include "dialects/onnx/ops/Attention.h"
 #include "passes/plan/machine/ReadMachine.h"
 #include "passes/shard/Passes.h"
 #include "passes/stage/Passes.h"
@@ -67,14 +68,21 @@ void CompileReport::addWeightsType(ModuleOp module) {
 void CompileReport::addCompute(ModuleOp module) {
   if (options.compute.empty())
     return;
-  int64_t products = 0;
+  int64_t products = 0, attentions = 0;
   module.walk([&](Operation *op) {
-    products += op->hasAttr("operand_bits") || op->hasAttr("activation_bits");
+    const bool rounds =
+        op->hasAttr("operand_bits") || op->hasAttr("activation_bits");
+    (isa<onnx::AttentionOp>(op) ? attentions : products) += rounds;
   });
-  addChoice("--compute " + options.compute + ": " + std::to_string(products) +
-            " products with constant weights round " +
-            (options.compute == "bf16" ? "both operands to bf16"
-                                       : "the other operand to 8 bits"));
+  std::string text =
+      "--compute " + options.compute + ": " + std::to_string(products) +
+      " products with constant weights round " +
+      (options.compute == "bf16" ? "both operands to bf16"
+                                 : "the other operand to 8 bits");
+  if (attentions > 0)
+    text += ", and so do those of " + std::to_string(attentions) +
+            " attentions, of more than 8 queries";
+  addChoice(text);
 }
 
 /// "17 collectives, 901120 bytes on the wire a rank" of a profile.

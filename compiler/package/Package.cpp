@@ -70,7 +70,8 @@ std::string toleranceOf(ModuleOp module) {
                    element.isInteger(4) || isa<Float8E4M3FNType>(element);
   });
   module.walk([&](rt::CallOp call) {
-    isQuantised |= call.getKernel() == "MatMulBFloat16";
+    isQuantised |= call.getKernel() == "MatMulBFloat16" ||
+                   call.getConfig().get("operand_bits");
   });
   return isQuantised ? "quant" : isLow ? "low" : "f32";
 }

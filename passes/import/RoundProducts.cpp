@@ -8,7 +8,9 @@
 
 #include "passes/import/Passes.h"
 
+#include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Contraction.h"
+#include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Source.h"
@@ -55,6 +57,7 @@ struct RoundProducts : impl::RoundProductsBase<RoundProducts> {
   void runOnOperation() override {
     unsigned count = 0;
     const bool isBytes = type == "int8";
+    getOperation().walk([&](TopKOp) { choosesByScores = true; });
     getOperation().walk([&](Operation *op) {
       if (isBytes ? roundActivations(op, 8)
                   : roundOperands(op) || roundActivations(op, 16))
@@ -63,7 +66,8 @@ struct RoundProducts : impl::RoundProductsBase<RoundProducts> {
     numRounded += count;
     if (count == 0)
       getOperation().emitWarning("--compute ")
-          << type << ": no product has "
+          << type << ": " << (isBytes ? "" : "there is no attention, and ")
+          << "no product has "
           << (isBytes ? "quantised weights of 4 or 8 bits"
                       : "constant weights of f32 or f16, or quantised ones of "
                         "4 or 8 bits")
@@ -75,7 +79,17 @@ private:
     return IntegerAttr::get(IntegerType::get(op->getContext(), 64), bits);
   }
 
+  static bool isFloatOf16Or32(Value value) {
+    const Type element = getElementTypeOrSelf(value.getType());
+    return element.isF32() || element.isF16() || element.isBF16();
+  }
+
   bool roundOperands(Operation *op) {
+    if (isa<AttentionOp>(op) && !choosesByScores &&
+        isFloatOf16Or32(op->getOperand(0))) {
+      op->setAttr("operand_bits", number(op, 16));
+      return true;
+    }
     if (!isa<MatMulOp, GemmOp>(op))
       return false;
     Value weights = op->getOperand(1);
@@ -123,6 +137,9 @@ private:
   }
 
   Constants constants;
+  /// Rows of a product are rounded alike under every plan, those of attention by
+  /// how many there are: another expert might be chosen.
+  bool choosesByScores = false;
 };
 
 } // namespace

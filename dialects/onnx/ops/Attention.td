@@ -16,7 +16,8 @@ def Onnx_AttentionOp : Onnx_OwnOp<"Attention", ["multiplyAdds", "takes"]> {
     a causal query sees at most; `zero_rows` which rows of the softmax are zero
     instead: those that see no key ("hidden"), all that are NaN ("nan") or none
     ("none"). Operand 7, sinks of [h], is one more score for each query of a
-    head, with no value: it only takes its share.
+    head, with no value: it only takes its share. With `operand_bits` = 16 both
+    products may round their operands to bfloat16.
   }];
   let arguments = (ins AnyTensor:$query, AnyTensor:$key, AnyTensor:$value,
                        Variadic<Onnx_Value>:$optional_inputs,
@@ -29,7 +30,8 @@ def Onnx_AttentionOp : Onnx_OwnOp<"Attention", ["multiplyAdds", "takes"]> {
                        OptionalAttr<I64Attr>:$softmax_precision,
                        OptionalAttr<Dist_DimsAttr>:$causal_offset,
                        DefaultValuedAttr<I64Attr, "0">:$window,
-                       DefaultValuedAttr<StrAttr, "\"hidden\"">:$zero_rows);
+                       DefaultValuedAttr<StrAttr, "\"hidden\"">:$zero_rows,
+                       OptionalAttr<I64Attr>:$operand_bits);
   let results = (outs Variadic<AnyTensor>:$parts);
 }
 

@@ -33,7 +33,8 @@ public:
     for (Value operand : op->getOperands())
       operands.push_back(lowering.view(operand));
     config = lowering.order(
-        op, {"scale", "is_causal", "softcap", "window", "zero_rows"});
+        op, {"scale", "is_causal", "softcap", "window", "zero_rows",
+             "operand_bits"});
   }
 
   LogicalResult lower() {

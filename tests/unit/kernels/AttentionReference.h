@@ -16,9 +16,11 @@ struct Problem {
   int64_t offset = 0, window = 0;
   Tensor sinks = Tensor::absent();
   std::string_view zeroRows = "hidden";
+  int64_t operandBits = 0; ///< 16: products may round
 
   Attributes attributes() const {
     return Attributes()
+        .ints("operand_bits", {operandBits})
         .number("scale", scale)
         .number("softcap", softcap)
         .ints("is_causal", {causal})

@@ -188,6 +188,97 @@ TEST(Attention, ManyKeysOfAWideHead) {
   expectAttention<float>(s, 1e-5);
 }
 
+/// Of values that are at most 4 and exact in bfloat16: what weights are rounded
+/// by is a part of 2^-9, which is all that a result is off.
+constexpr double kRounded = 4.0 / 512 + 1e-5;
+
+template <typename T> void rounds(double tolerance) {
+  Problem s = grouped<T>();
+  s.operandBits = 16;
+  expectAttention<T>(s, tolerance);
+  s.causal = true;
+  s.offset = -3; // rows that see nothing
+  expectAttention<T>(s, tolerance);
+  s.offset = 3;
+  s.softcap = 2;
+  s.sinks = Tensor::integers<T>({6}, 5);
+  expectAttention<T>(s, tolerance);
+  s.mask = Tensor::integers<Boolean>({70, 9}).broadcast({2, 6, 70, 9});
+  expectAttention<T>(s, tolerance);
+  s.q = s.q.scattered();
+  s.k = s.k.scattered();
+  s.v = s.v.scattered();
+  expectAttention<T>(s, tolerance);
+}
+
+TEST(Attention, MayRoundItsOperands) {
+  rounds<float>(kRounded);
+  rounds<Float16>(kRounded + 5e-3);
+  rounds<BFloat16>(kRounded + 3e-2);
+  rounds<double>(1e-12); // these it does not
+}
+
+TEST(Attention, MayRoundOperandsOfManyKeys) {
+  for (auto [rows, depth, keys, columns] :
+       {std::array<int64_t, 4>{110, 64, 120, 3},
+        {40, 33, 330, 19},
+        {20, 4, 4200, 2}}) {
+    Problem s = {Tensor::integers<float>({1, 2, rows, depth}, 1),
+                 Tensor::integers<float>({1, 1, keys, depth}, 2),
+                 Tensor::integers<float>({1, 1, keys, columns}, 3)};
+    s.operandBits = 16;
+    s.scale = 0.05;
+    expectAttention<float>(s, kRounded);
+    s.causal = true;
+    s.offset = keys - rows;
+    for (int64_t window : {0, 40}) {
+      s.window = window;
+      expectAttention<float>(s, kRounded);
+    }
+  }
+}
+
+/// Rows in any number are summed alike where ranks have different ones.
+TEST(Attention, RoundedRowsDoNotDependOnTheOthers) {
+  Problem s = {Tensor::integers<float>({1, 2, 40, 16}, 1),
+               Tensor::integers<float>({1, 1, 300, 16}, 2),
+               Tensor::integers<float>({1, 1, 300, 16}, 3)};
+  s.operandBits = 16;
+  s.scale = 0.1;
+  const auto run = [&](int64_t first, int64_t count) {
+    const Tensor out = Tensor::filled<float>({1, 2, count, 16}, 9);
+    EXPECT_OK(runKernel("Attention", {s.q.slice(2, first, count), s.k, s.v},
+                        {out}, s.attributes().ints("split_rows", {1})));
+    return out;
+  };
+  const Tensor whole = run(0, 40);
+  for (auto [first, count] : {std::pair{0, 2}, {7, 5}, {20, 20}})
+    EXPECT_EQ(run(first, count).values<float>(),
+              whole.slice(2, first, count).values<float>());
+}
+
+/// What is not a number, or is infinite, stays so for the rows that see it.
+TEST(Attention, RoundsWhatIsNotFinite) {
+  Problem s = {Tensor::integers<float>({1, 1, 40, 8}, 1),
+               Tensor::integers<float>({1, 1, 64, 8}, 2),
+               Tensor::integers<float>({1, 1, 64, 8}, 3)};
+  s.operandBits = 16;
+  s.scale = 0.1;
+  s.q.view.as<float>()[8 * 5] = NAN;
+  s.v.view.as<float>()[8 * 3 + 2] = INFINITY;
+  const Tensor out = Tensor::filled<float>({1, 1, 40, 8}, 9);
+  EXPECT_OK(runKernel("Attention", {s.q, s.k, s.v}, {out}, s.attributes()));
+  forEach({1, 1, 40, 8}, [&](const Dims &at) {
+    const double expected = attend<float>(s, at), found = out.at<float>(at);
+    if (std::isnan(expected))
+      EXPECT_TRUE(std::isnan(found));
+    else if (std::isinf(expected))
+      EXPECT_EQ(found, expected);
+    else
+      EXPECT_NEAR(found, expected, kRounded);
+  });
+}
+
 TEST(Attention, RanksWithoutHeadsOrKeys) {
   const auto make = [](int64_t queryHeads, int64_t heads, int64_t keys) {
     return Problem{Tensor::integers<float>({1, queryHeads, 3, 4}),

@@ -11,7 +11,7 @@
 #define SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONOPERANDS_H
 
 #include "runtime/kernels/Kernel.h"
-#include "runtime/kernels/host/product/MatrixProduct.h"
+#include "runtime/kernels/host/attention/TiledAttention.h"
 #include "runtime/kernels/host/reduce/SoftmaxRow.h"
 #include "runtime/kernels/host/simd/Loops.h"
 
@@ -19,26 +19,12 @@
 
 namespace shardc::runtime::host {
 
-/// Scores of `rows` queries and of keys [begin, begin + count) of a piece.
-template <typename Acc> struct ScoreTile {
-  Acc *scores;
-  int64_t leading;
-  int64_t rows, begin, count;
-};
-
-/// Where a piece starts among the keys and values of a head, in elements, and
-/// how many it has.
-struct KeyPiece {
-  int64_t keys, values, size;
-  bool operator==(const KeyPiece &) const = default;
-};
-
 inline MatrixLayout attentionLayout(const TensorView &view, int64_t rows,
                                     int rowDim = 2) {
   return {rows, view.dims[3], view.strides[rowDim], view.strides[3]};
 }
 
-/// Where tiles may begin: a panel of keys does.
+/// Where a panel of keys begins.
 inline int64_t tileBegin(int64_t key) {
   return key / kPanelColumns * kPanelColumns;
 }
@@ -50,7 +36,7 @@ template <typename T> class PlainAttentionOperands {
 public:
   PlainAttentionOperands(const TensorView &, const TensorView &k,
                          const TensorView &v, int64_t, int64_t,
-                         bool /*areRowsSplit*/, bool /*isInOrder*/)
+                         const AttentionOrder &)
       : layoutK(attentionLayout(k, k.dims[2])),
         layoutV(attentionLayout(v, k.dims[2])) {}
 
@@ -62,6 +48,7 @@ public:
     values = newValues;
     scratch = newScratch;
   }
+  static constexpr int64_t alignment() { return kPanelColumns; }
   /// Another piece is in the same place.
   void forget() {}
   void setPiece(KeyPiece piece) {
@@ -104,7 +91,8 @@ private:
   Matrix<Acc> matrixK, matrixV; ///< of the piece
 };
 
-/// Through the loops of simd/.
+/// Through the loops of simd/, or those of Tiles.h where operands may be rounded
+/// and there are more than a few queries.
 template <typename T> class PackedAttentionOperands {
 public:
   /// Tiles have at most that many rows and keys. Where ranks have different
@@ -113,49 +101,66 @@ public:
   /// read as they lie are added up like packed ones.
   PackedAttentionOperands(const TensorView &q, const TensorView &k,
                           const TensorView &v, int64_t rows, int64_t keyTile,
-                          bool areRowsSplit, bool isInOrder)
-      : depth(k.dims[3]), columns(v.dims[3]), stepK(k.strides[2]),
-        depthStepK(k.strides[3]), stepV(v.strides[2]),
-        columnStepV(v.strides[3]), keyTile(roundUp(keyTile)) {
+                          const AttentionOrder &order)
+      : head(k, v), tiled(head, rows, k.dims[2], keyTile),
+        keyTile(roundUp(keyTile)) {
     const auto isDense = [&](const TensorView &view) {
-      return view.strides[3] == 1 || depth <= 1;
+      return view.strides[3] == 1 || head.depth <= 1;
     };
-    const bool areFew = rows <= kFewRows && !areRowsSplit;
-    readsKeys = areFew && !isInOrder && isDense(q) && isDense(k);
-    readsValues = (areFew || (isInOrder && rows <= kFewRows)) &&
-                  columnStepV == 1 && columns % kPanelColumns == 0;
-    const int64_t widest = std::max<int64_t>({depth, roundUp(columns), 1});
+    const bool areFew = rows <= kFewRows && !order.areRowsSplit;
+    inTiles = order.isRounded && !order.isInOrder && !areFew && hasTiles();
+    readsKeys = areFew && !order.isInOrder && isDense(q) && isDense(k);
+    readsValues = (areFew || (order.isInOrder && rows <= kFewRows)) &&
+                  head.columnStepV == 1 && head.columns % kPanelColumns == 0;
+    const int64_t widest =
+        std::max<int64_t>({head.depth, roundUp(head.columns), 1});
     capacity =
         std::min(roundUp(k.dims[2]),
                  std::max(tileBegin(kPackedElements / widest), this->keyTile));
   }
 
-  int64_t scratchElements() const { return sizeOfKeys() + sizeOfValues(); }
+  /// Keys of a tile begin at a multiple of this.
+  int64_t alignment() const {
+    return inTiles ? TiledAttention<T>::kAlignment : kPanelColumns;
+  }
+
+  int64_t scratchElements() const {
+    return inTiles ? tiled.scratchElements() : sizeOfKeys() + sizeOfValues();
+  }
   void setHead(const T *newKeys, const T *newValues, float *scratch) {
+    if (inTiles)
+      return tiled.setHead(newKeys, newValues, scratch);
     keys = newKeys;
     values = newValues;
     packedKeys = scratch;
     packedValues = scratch + sizeOfKeys();
     packed = {0, 0};
   }
-  void forget() { packed = {0, 0}; }
+  void forget() {
+    packed = {0, 0};
+    tiled.forget();
+  }
   void setPiece(KeyPiece newPiece) {
     if (newPiece != piece)
-      packed = {0, 0};
+      forget();
     piece = newPiece;
   }
 
   Status score(const Matrix<float> &queries, float scale,
                const ScoreTile<float> &tile) {
+    if (inTiles) {
+      tiled.score(queries, scale, tile, piece);
+      return Status::ok();
+    }
     if (readsKeys) {
       RowProduct product;
       product.m = tile.rows;
       product.n = tile.count;
-      product.k = depth;
+      product.k = head.depth;
       product.a = queries.data;
       product.rowStepA = queries.leading;
-      product.b = bytes(keys + piece.keys + tile.begin * stepK);
-      product.rowStepB = stepK;
+      product.b = bytes(keys + piece.keys + tile.begin * head.stepK);
+      product.rowStepB = head.stepK;
       product.c = tile.scores;
       product.leadingC = tile.leading;
       product.alpha = scale;
@@ -166,12 +171,13 @@ public:
     PackedProduct product;
     product.m = tile.rows;
     product.n = tile.count;
-    product.k = depth;
+    product.k = head.depth;
     product.a = queries.data;
     product.rowStepA = queries.transposed ? 1 : queries.leading;
     product.depthStepA = queries.transposed ? queries.leading : 1;
-    product.setPacked(bytes(packedKeys + (tile.begin - packed.begin) * depth),
-                      artifact::ElementType_Float32);
+    product.setPacked(
+        bytes(packedKeys + (tile.begin - packed.begin) * head.depth),
+        artifact::ElementType_Float32);
     product.c = tile.scores;
     product.leadingC = tile.leading;
     product.alpha = scale;
@@ -180,15 +186,19 @@ public:
   }
 
   Status addValues(const ScoreTile<float> &tile, float *to, int64_t leading) {
+    if (inTiles) {
+      tiled.addValues(tile, piece, to, leading);
+      return Status::ok();
+    }
     PackedProduct product;
     product.m = tile.rows;
-    product.n = columns;
+    product.n = head.columns;
     product.k = tile.count;
     product.a = tile.scores;
     product.rowStepA = tile.leading;
     if (readsValues) {
-      product.setRows(bytes(values + piece.values + tile.begin * stepV),
-                      elementTypeOf<T>(), stepV);
+      product.setRows(bytes(values + piece.values + tile.begin * head.stepV),
+                      elementTypeOf<T>(), head.stepV);
     } else {
       pack(tile.begin, tile.begin + tile.count);
       product.setPacked(
@@ -221,9 +231,9 @@ private:
     return reinterpret_cast<const std::byte *>(data);
   }
 
-  int64_t sizeOfKeys() const { return readsKeys ? 0 : capacity * depth; }
+  int64_t sizeOfKeys() const { return readsKeys ? 0 : capacity * head.depth; }
   int64_t sizeOfValues() const {
-    return readsValues ? 0 : capacity * roundUp(columns);
+    return readsValues ? 0 : capacity * roundUp(head.columns);
   }
 
   static void putRow(const T *from, int64_t count, float *to) {
@@ -278,17 +288,17 @@ private:
     const int64_t first = packed.begin;
     const int64_t count = packed.end - packed.begin;
     if (!readsKeys)
-      packPanels(keys + piece.keys + first * stepK, depthStepK, stepK, depth,
-                 count, packedKeys);
+      packPanels(keys + piece.keys + first * head.stepK, head.depthStepK,
+                 head.stepK, head.depth, count, packedKeys);
     if (!readsValues)
-      packPanels(values + piece.values + first * stepV, stepV, columnStepV,
-                 count, columns, packedValues);
+      packPanels(values + piece.values + first * head.stepV, head.stepV,
+                 head.columnStepV, count, head.columns, packedValues);
   }
 
-  int64_t depth, columns;
-  int64_t stepK, depthStepK, stepV, columnStepV;
+  AttentionHead head;
+  TiledAttention<T> tiled;
   int64_t keyTile, capacity;
-  bool readsKeys, readsValues;
+  bool inTiles, readsKeys, readsValues;
   const T *keys = nullptr, *values = nullptr;
   float *packedKeys = nullptr, *packedValues = nullptr;
   KeyPiece piece = {0, 0, 0};

@@ -127,8 +127,7 @@ public:
         tileRows(std::min(kQueryTile, rowDim == 1 ? group : q.dims[2])),
         isInOrder(sumOrderOf(call) == SumOrder::Fixed),
         scoreStep(keyTile + (isInOrder ? kPanelColumns : 0)),
-        operands(q, k, v, tileRows, keyTile, call.intOr("split_rows", 0) != 0,
-                 isInOrder),
+        operands(q, k, v, tileRows, keyTile, AttentionOrder::of(call)),
         causalOffset(causalOffset), isPart(isPart) {
     scale = Acc(call.floatOr("scale", 1.0 / std::sqrt(double(q.dims[3]))));
     softcap = Acc(call.floatOr("softcap", 0.0));
@@ -259,8 +258,8 @@ private:
     for (int64_t piece = 0; piece < keys.count(); ++piece) {
       // What some query of the tile sees.
       const int64_t first = seenBy(rows, 0, piece).begin;
-      const Keys seen = {isInOrder ? first / kKeyTile * kKeyTile
-                                   : tileBegin(first),
+      const int64_t multiple = isInOrder ? kKeyTile : operands.alignment();
+      const Keys seen = {first / multiple * multiple,
                          seenBy(rows, rows.count - 1, piece).end};
       if (seen.begin >= seen.end)
         continue;

@@ -38,6 +38,8 @@ int64_t tileBytes(const TensorView &matrix) {
   return isWider(matrix.element) ? tiledMatrixBytes(matrix) : 0;
 }
 
+} // namespace
+
 void roundInTiles(const float *row, int64_t step, int64_t count, BFloat16 *to) {
   if (step == 1)
     roundToTiles(row, count, to);
@@ -46,8 +48,6 @@ void roundInTiles(const float *row, int64_t step, int64_t count, BFloat16 *to) {
       to[i] = BFloat16(row[i * step]);
   std::fill(to + count, to + tiledDepth(count), BFloat16());
 }
-
-} // namespace
 
 int64_t roundedRowsBytes(int64_t m, int64_t k) {
   return alignBuffer(m * tiledDepth(k) * 2);

@@ -35,6 +35,8 @@ const RoundedLoops &roundedLoops();
 
 /// A of m rows as tiles and pairs take it, tiledDepth(k) of a row.
 int64_t roundedRowsBytes(int64_t m, int64_t k);
+/// `count` numbers, and zeros up to tiledDepth(count). Precondition: hasPairs().
+void roundInTiles(const float *row, int64_t step, int64_t count, BFloat16 *to);
 /// On the threads of the rank. Precondition: hasPairs().
 void roundRows(const PackedProduct &product, BFloat16 *rows);
 

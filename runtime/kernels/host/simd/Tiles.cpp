@@ -208,9 +208,11 @@ void multiplyStep(const TileProduct &product, const TileStep &step) {
   constexpr int64_t kTile = kTileRows * kPanelColumns;
   const int64_t depth = tiledDepth(product.k);
   const int64_t rowBytes = product.rowStepA * 2;
+  const int64_t panelStep =
+      product.panelStepB ? product.panelStepB : depth * kPanelColumns;
   const auto *b = reinterpret_cast<const BFloat16 *>(product.b) +
-                  (step.panel * depth + step.begin) * kPanelColumns;
-  const auto *nextB = b + depth * kPanelColumns;
+                  step.panel * panelStep + step.begin * kPanelColumns;
+  const auto *nextB = b + panelStep;
   const BFloat16 *a = product.a + step.row * product.rowStepA + step.begin;
   const BFloat16 *nextA = a + kTileRows * product.rowStepA;
   float *sums = step.sums;

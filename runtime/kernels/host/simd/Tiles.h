@@ -49,6 +49,7 @@ struct TileProduct {
   const BFloat16 *a = nullptr; ///< tiledDepth(k) of a row are there
   int64_t rowStepA = 0;
   const std::byte *b = nullptr; ///< as packTiles leaves it
+  int64_t panelStepB = 0;       ///< 0: no more of a panel is there than k
   BFloat16 *c = nullptr;        ///< its columns are next to each other
   float *sums = nullptr;        ///< C in float, in place of `c`
   int64_t leadingC = 0;
