@@ -44,8 +44,10 @@ file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
 configure_file(${CMAKE_CURRENT_LIST_DIR}/shardrt.pc.in ${made}/shardrt.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/api/shardrt.h
   ${CMAKE_CURRENT_SOURCE_DIR}/api/shardrt_server.h
+  ${CMAKE_CURRENT_SOURCE_DIR}/api/shardrt_statistics.h
   ${CMAKE_CURRENT_SOURCE_DIR}/api/client/shardrt.hpp
   ${CMAKE_CURRENT_SOURCE_DIR}/api/client/shardrt_server.hpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/api/client/shardrt_statistics.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT devel)
 # It needs nothing of others, so the targets alone are the package.
 install(EXPORT shardrt NAMESPACE shardrt:: FILE shardrtConfig.cmake

@@ -105,6 +105,15 @@ Status openSession(const char *path, const shardrt_options *options,
     from.processes = all.processes ? processesOf(*all.processes) : nullptr;
     from.device = all.device ? all.device : "";
     from.loadsBeside = all.loads_beside != 0;
+    from.preflight = all.preflight != 0;
+    from.measure = all.measure != 0;
+    from.graphs = all.no_graphs == 0;
+    if (all.cache_positions < 0 || (all.cache_positions > 0 && !all.preflight))
+      return argumentError("shardrt_open: cache_positions is ",
+                           all.cache_positions,
+                           all.preflight ? ", expected 0 or more"
+                                         : " without preflight, expected 0");
+    from.cachePositions = all.cache_positions;
     if (all.on_progress)
       from.progress = std::make_shared<LoadProgress>(
           [call = all.on_progress, context = all.progress_context](
@@ -296,6 +305,13 @@ int64_t shardrt_state_length(const shardrt_state *state) {
 
 int64_t shardrt_state_capacity(const shardrt_state *state) {
   return state ? state->state->capacity() : 0;
+}
+
+shardrt_status shardrt_state_check(const shardrt_state *state) {
+  return guarded([&] {
+    return state ? state->state->lost()
+                 : argumentError("shardrt_state_check: state must not be NULL");
+  });
 }
 
 size_t shardrt_state_num_ranks(const shardrt_state *state) {

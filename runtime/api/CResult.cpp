@@ -132,6 +132,39 @@ static Status runNow(shardrt_session *session, shardrt_state *state,
   return runInto(kFunction, *session, state, options, inputs, *result);
 }
 
+static Status runBatch(shardrt_session *session,
+                       const shardrt_run_options *given,
+                       const shardrt_batch_request *requests, size_t count) {
+  constexpr const char *kFunction = "shardrt_run_batch";
+  if (!session || (count > 0 && !requests))
+    return argumentError(kFunction, ": session and requests must not be NULL");
+  RunOptions options;
+  SHARDC_RETURN_IF_ERROR(readRunOptions(kFunction, given, options));
+  std::deque<TakenResult> taken;
+  std::deque<std::vector<InputTensor>> inputs;
+  std::vector<Request> together;
+  for (const shardrt_batch_request &each : std::span(requests, count)) {
+    if (!each.result)
+      return argumentError(kFunction, ": request ", together.size(),
+                           " has no result");
+    SHARDC_RETURN_IF_ERROR(taken.emplace_back(*each.result).check(kFunction));
+    std::vector<InputTensor> &own = inputs.emplace_back();
+    SHARDC_RETURN_IF_ERROR(
+        readTensors(kFunction, each.inputs, each.num_inputs, own));
+    if (Status status = each.result->beginRun(*session, /*keepsCaches=*/false);
+        !status.isOk())
+      return status.saying(message(kFunction, ": ", status.message()));
+    SHARDC_RETURN_IF_ERROR(
+        readBound(*each.result->ports, each.result->boundInputs, own));
+    together.push_back({own, each.result->outputs});
+  }
+  if (count > 0)
+    SHARDC_RETURN_IF_ERROR(session->session->run(together, options));
+  for (const shardrt_batch_request &each : std::span(requests, count))
+    each.result->endRun();
+  return Status::ok();
+}
+
 shardrt_status shardrt_result_create(const shardrt_session *session,
                                      shardrt_result **result) {
   return guarded([&] { return createResult(session, result); });
@@ -165,6 +198,14 @@ shardrt_status shardrt_run_into(shardrt_session *session, shardrt_state *state,
   return guarded([&] {
     return runNow(session, state, options, inputs, numInputs, result);
   });
+}
+
+shardrt_status shardrt_run_batch(shardrt_session *session,
+                                 const shardrt_run_options *options,
+                                 const shardrt_batch_request *requests,
+                                 size_t numRequests) {
+  return guarded(
+      [&] { return runBatch(session, options, requests, numRequests); });
 }
 
 shardrt_status shardrt_result_output(const shardrt_result *result, size_t index,

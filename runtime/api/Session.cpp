@@ -273,6 +273,12 @@ std::vector<std::string> Session::placement() const {
   return lines;
 }
 
+const std::vector<MemoryNeed> &Session::needs() const {
+  return replicas->needs;
+}
+
+Status Session::checkProcess() const { return replicas->checkProcess(); }
+
 std::vector<CacheInfo> Session::caches() const {
   return replicas->last().caches();
 }
@@ -393,6 +399,7 @@ std::vector<InstructionProfile> Session::profile() const {
 Status Session::measureLimits(DeviceLimits &limits) {
   return withoutExceptions([&] {
     SHARDC_RETURN_IF_ERROR(replicas->checkProcess());
+    SHARDC_RETURN_IF_ERROR(replicas->checkLoaded());
     std::vector<DeviceLimits> all;
     for (const auto &stage : replicas->last().stages) {
       std::lock_guard lock(stage->mutex);

@@ -118,6 +118,17 @@ typedef struct {
    * none. */
   void (*on_progress)(int64_t loaded, int64_t all, void *context);
   void *progress_context;
+  /* Not 0: opens devices, checks what ranks need against what there is, lets each
+   * group of ranks meet once, and loads nothing. The session can be asked for
+   * shardrt_statistics, reopened and closed; all that runs is
+   * SHARDRT_INVALID_ARGUMENT. */
+  int32_t preflight;
+  int32_t measure;         /* not 0: keep times of instructions, for
+                              shardrt_statistics and shardrt_write_trace */
+  int32_t no_graphs;       /* not 0: devices capture nothing of what they run */
+  int32_t unused_again;    /* not read */
+  int64_t cache_positions; /* with `preflight`: positions of KV caches, at batch
+                              1, that have to fit, too; 0: none */
 } shardrt_options;
 
 typedef struct shardrt_session shardrt_session;
@@ -217,6 +228,10 @@ void shardrt_state_reset(shardrt_state *state);
 void shardrt_state_destroy(shardrt_state *state);         /* NULL is fine */
 int64_t shardrt_state_length(const shardrt_state *state); /* positions taken */
 int64_t shardrt_state_capacity(const shardrt_state *state);
+/* Why what it held is gone, so that runs with it are errors: the session was
+ * opened again, or processes have come apart in it (then shardrt_state_reset
+ * helps). SHARDRT_OK: it is there. */
+shardrt_status shardrt_state_check(const shardrt_state *state);
 /* What a state's caches have of each rank's device: `committed` bytes of memory
  * that was taken, page by page, and `reserved` bytes of addresses, for the
  * whole capacity; both 0 before the first run. Ranks of this process, by their
@@ -326,6 +341,20 @@ shardrt_status shardrt_run_into(shardrt_session *session, shardrt_state *state,
 /* As shardrt_output, of the last run into it. */
 shardrt_status shardrt_result_output(const shardrt_result *result, size_t index,
                                      shardrt_tensor *output);
+
+/* One of several requests that run together. */
+typedef struct {
+  const shardrt_tensor *inputs;
+  size_t num_inputs;
+  shardrt_result *result; /* of its own */
+} shardrt_batch_request;
+/* Runs them over replicas (--dp), and several at a time in stages (--pp); returns
+ * when all have ended. All are tried: the first error, after which no result has
+ * outputs. `options` may be NULL. */
+shardrt_status shardrt_run_batch(shardrt_session *session,
+                                 const shardrt_run_options *options,
+                                 const shardrt_batch_request *requests,
+                                 size_t num_requests);
 
 /* Memory of the caller's as DLPack has it: element (i, j) is at `data` +
  * `byte_offset` + (i * strides[0] + j * strides[1]) * the bytes of an element.
@@ -494,6 +523,20 @@ shardrt_status shardrt_step_into_with(shardrt_pool *pool,
                                       const shardrt_row *rows, size_t num_rows,
                                       shardrt_result *result);
 
+/* One of several steps of a pool. */
+typedef struct {
+  const shardrt_row *rows;
+  size_t num_rows;
+  shardrt_result *result; /* of its own */
+} shardrt_batch_step;
+/* Runs them in order, where there are stages (--pp) one behind the other; a
+ * sequence is in one of them alone. `options` may be NULL. After an error all
+ * sequences are as before, and no result has outputs. */
+shardrt_status shardrt_step_batch(shardrt_pool *pool,
+                                  const shardrt_run_options *options,
+                                  const shardrt_batch_step *steps,
+                                  size_t num_steps);
+
 /* As shardrt_step_into_with, later: see shardrt_submit. Until it has ended pool and
  * sequences stay, and nothing else uses them but other such steps. */
 shardrt_status shardrt_submit_step(shardrt_pool *pool,
@@ -532,6 +575,7 @@ shardrt_status shardrt_spent_at(const shardrt_session *session, size_t index,
 }
 #endif
 
-#include "shardrt_server.h" /* many texts at once */
+#include "shardrt_server.h"     /* many texts at once */
+#include "shardrt_statistics.h" /* what there is, and what runs took */
 
 #endif /* SHARDRT_H */

@@ -57,6 +57,7 @@ namespace shardc::runtime {
 
 class Replicas;
 class RequestFeed; ///< session/Pipeline.h
+struct MemoryNeed; ///< memory/MemoryNeeds.h
 class Session;
 class WeightCallback;
 struct KeptState;
@@ -123,6 +124,8 @@ public:
   /// Nothing runs any more, until it is opened again: a rank no longer answers,
   /// or a process is gone.
   bool isLost() const;
+  /// An error in a process that was forked after open: nothing can be asked.
+  Status checkProcess() const;
   const std::string &tolerance() const; ///< "f32", "low" or "quant"
 
   /// Positions of a page, of a model for steps of rows (serve/Sequences.h): 0 of
@@ -196,6 +199,7 @@ public:
   /// The ranks of this process: where each is, what it needs of the device;
   /// then which of their devices do not reach each other.
   std::vector<std::string> placement() const;
+  const std::vector<MemoryNeed> &needs() const; ///< of the same ranks
   /// Kernels that the devices lack: for those values go to the host and back.
   const std::vector<std::string> &hostKernels() const;
   /// The same of single instructions, whose kernel does not take their types or

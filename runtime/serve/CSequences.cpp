@@ -100,15 +100,22 @@ Status step(shardrt_pool *pool, const shardrt_run_options *given,
   return Status::ok();
 }
 
-/// Into a result that is taken.
-Status runRows(const char *function, shardrt_pool &pool,
-               std::span<const Row> rows, const RunOptions &options,
-               shardrt_result &result) {
+/// A result that is taken is ready for a step's outputs.
+Status beginRows(const char *function, const shardrt_pool &pool,
+                 shardrt_result &result) {
   if (Status status = result.beginRun(*pool.session, /*keepsCaches=*/true);
       !status.isOk())
     return status.saying(message(function, ": ", status.message()));
   if (!result.boundInputs.empty())
     return argumentError(function, ": inputs are bound, but rows have theirs");
+  return Status::ok();
+}
+
+/// Into a result that is taken.
+Status runRows(const char *function, shardrt_pool &pool,
+               std::span<const Row> rows, const RunOptions &options,
+               shardrt_result &result) {
+  SHARDC_RETURN_IF_ERROR(beginRows(function, pool, result));
   SHARDC_RETURN_IF_ERROR(pool.pool->step(rows, result.outputs, options));
   result.endRun();
   return Status::ok();
@@ -126,6 +133,33 @@ Status stepInto(shardrt_pool *pool, const shardrt_run_options *given,
   SHARDC_RETURN_IF_ERROR(
       readRunOptions("shardrt_step_into_with", given, options));
   return runRows("shardrt_step_into", *pool, pool->rows, options, *result);
+}
+
+Status stepBatch(shardrt_pool *pool, const shardrt_run_options *given,
+                 const shardrt_batch_step *steps, size_t count) {
+  constexpr const char *kFunction = "shardrt_step_batch";
+  if (!pool || (count > 0 && !steps))
+    return argumentError(kFunction, ": pool and steps must not be NULL");
+  RunOptions options;
+  SHARDC_RETURN_IF_ERROR(readRunOptions(kFunction, given, options));
+  std::deque<TakenResult> taken;
+  std::deque<HeldRows> held;
+  std::vector<RowStep> together;
+  for (const shardrt_batch_step &each : std::span(steps, count)) {
+    if (!each.result)
+      return argumentError(kFunction, ": step ", together.size(),
+                           " has no result");
+    SHARDC_RETURN_IF_ERROR(taken.emplace_back(*each.result).check(kFunction));
+    HeldRows &own = held.emplace_back();
+    SHARDC_RETURN_IF_ERROR(holdRows(pool, each.rows, each.num_rows, own));
+    SHARDC_RETURN_IF_ERROR(beginRows(kFunction, *pool, *each.result));
+    together.push_back({own.rows, each.result->outputs});
+  }
+  if (count > 0)
+    SHARDC_RETURN_IF_ERROR(pool->pool->run(together, options));
+  for (const shardrt_batch_step &each : std::span(steps, count))
+    each.result->endRun();
+  return Status::ok();
 }
 
 Status submitStep(shardrt_pool *pool, const shardrt_run_options *given,
@@ -257,4 +291,11 @@ shardrt_status shardrt_submit_step(shardrt_pool *pool,
   return guarded([&] {
     return submitStep(pool, options, rows, numRows, result, onEnd, request);
   });
+}
+
+shardrt_status shardrt_step_batch(shardrt_pool *pool,
+                                  const shardrt_run_options *options,
+                                  const shardrt_batch_step *steps,
+                                  size_t numSteps) {
+  return guarded([&] { return stepBatch(pool, options, steps, numSteps); });
 }

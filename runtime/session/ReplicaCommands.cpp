@@ -13,6 +13,7 @@ namespace shardc::runtime {
 
 Status Replicas::checkLeads() const {
   SHARDC_RETURN_IF_ERROR(checkProcess());
+  SHARDC_RETURN_IF_ERROR(checkLoaded());
   if (!processes || processes->rank() == 0)
     return Status::ok();
   return argumentError("this process is rank ", processes->rank(), " of ",
@@ -211,6 +212,7 @@ void Replicas::dropState(std::unique_ptr<KeptState> state) {
 
 Status Replicas::follow() {
   SHARDC_RETURN_IF_ERROR(checkProcess());
+  SHARDC_RETURN_IF_ERROR(checkLoaded());
   if (!processes || processes->rank() == 0)
     return argumentError(processes ? "rank 0 is the one that others follow"
                                    : "there is no other process to follow");

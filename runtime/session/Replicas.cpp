@@ -138,7 +138,8 @@ Status Replicas::openAll(const std::string &folder,
         Pipeline::open(artifact, replica, world, options, pipelines.back()));
   }
   isBusy.resize(pipelines.size() + 1); // and one for all processes
-  isLeading = processes && processes->rank() == 0 && !options.preflight;
+  isPreflight = options.preflight;
+  isLeading = processes && processes->rank() == 0 && !isPreflight;
   return Status::ok();
 }
 
@@ -204,6 +205,12 @@ Status Replicas::checkProcess() const {
                              "the session, and has none of its ranks; open the "
                              "artifact after fork(), or in the child")
              : Status::ok();
+}
+
+Status Replicas::checkLoaded() const {
+  return isPreflight ? argumentError("the session was opened for a preflight, "
+                                     "which loads nothing: nothing runs on it")
+                     : Status::ok();
 }
 
 /// Once other devices have their copies, files are of no concern any more.

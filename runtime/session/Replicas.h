@@ -84,6 +84,8 @@ public:
   /// not there, and nothing may be destroyed.
   Status checkProcess() const;
   bool isForked() const { return process.isForked(); }
+  /// An error of one that was opened to see whether ranks fit.
+  Status checkLoaded() const;
 
   explicit Replicas(std::shared_ptr<Artifact> artifact)
       : ownArtifact(std::move(artifact)), artifact(*ownArtifact) {}
@@ -192,6 +194,7 @@ private:
   Processes *processes = nullptr;
   std::unique_ptr<CommandStream> commands; ///< null: no processes
   std::chrono::milliseconds patience{0};   ///< with processes that settle
+  bool isPreflight = false;
   bool isLeading = false; ///< others follow; they are told of the end
   std::vector<const void *> commandData;
   std::atomic<int64_t> lastState = 0; ///< number

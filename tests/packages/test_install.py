@@ -75,14 +75,14 @@ class Install(unittest.TestCase):
         for file in [*self.prefix.rglob("*.cmake"), *self.prefix.rglob("*.pc"), *self.prefix.rglob("*.h*")]:
             with self.subTest(file.name):
                 self.assertNotIn(str(BUILD.parent), file.read_text())
-                self.assertNotRegex(file.read_text(), r'#include "(?!shardrt(_server)?\.h(pp)?")')
+                self.assertNotRegex(file.read_text(), r'#include "(?!shardrt(_server|_statistics)?\.h(pp)?")')
 
     def test_the_library_exports_the_c_api_alone(self):
         library = self.libraries / "libshardrt.so"
         self.assertIn("Library soname: [libshardrt.so.0]", run("readelf", "-d", library))
         self.assertEqual(os.readlink(library), "libshardrt.so.0")
         exported = [line.split()[2].split("@")[0] for line in run("nm", "-D", "--defined-only", library).splitlines()]
-        headers = "".join((self.prefix / "include" / name).read_text() for name in ("shardrt.h", "shardrt_server.h"))
+        headers = "".join((self.prefix / "include" / name).read_text() for name in ("shardrt.h", "shardrt_server.h", "shardrt_statistics.h"))
         declared = set(re.findall(r"\b(shardrt_\w+)\(", headers))
         self.assertEqual(sorted(name for name in exported if not name.startswith("SHARDRT_")), sorted(declared))
 

@@ -4,6 +4,7 @@ import asyncio
 import ctypes
 import gc
 import io
+import json
 import os
 import pickle
 import threading
@@ -101,6 +102,41 @@ class Llama(EndToEnd):
                 if stages == 2:
                     self.assertEqual(spent["receive", "1"].count, 3 * tp * len(said["transfers"]))
                     self.assertEqual(spent["receive", "0"].count, 0)
+
+    def test_statistics_and_trace(self):
+        devices = shardrt.devices()
+        self.assertEqual((devices[0].backend, devices[0].number, devices[0].refusal), ("host", 0, ""))
+        self.assertIn("cuda", [device.backend for device in devices])
+        with self.open(measure=True) as session:
+            with self.assertRaisesRegex(shardrt.InvalidArgument, "no measured run"):
+                session.write_trace(self.folder / "trace.json")
+            for _ in range(2):
+                session.run(self.inputs)
+            session.write_trace(self.folder / "trace.json")
+            found = session.statistics()
+        batch, sequence = self.inputs["input_ids"].shape
+        said = self.explain(LLAMA, 2, "--dims", f"batch={batch},sequence={sequence}")
+        self.assertEqual(len(found.collectives), len(said["collectives"]))
+        self.assertEqual({each.group_size for each in found.collectives}, {2})
+        self.assertEqual([rank.rank for rank in found.ranks], [0, 1])
+        self.assertTrue(all(rank.weight_bytes > 0 and rank.arena_bytes >= rank.value_bytes > 0 for rank in found.ranks))
+        self.assertEqual(sum(entry.is_collective for entry in found.instructions), len(said["collectives"]))
+        self.assertTrue(all((entry.runs, entry.has_first) == (1, False) for entry in found.instructions))
+        self.assertEqual(found.launches.launched + found.launches.captured + found.launches.replayed, 4)
+        trace = json.loads((self.folder / "trace.json").read_text())
+        names = {event["name"] for event in trace["traceEvents"]}
+        self.assertTrue(any("MatMul" in name for name in names), names)
+
+    def test_a_preflight_loads_nothing(self):
+        with self.open(preflight=True) as session:
+            needs = session.statistics().needs
+            self.assertEqual([each.rank for each in needs], ["rank 0 (tp 0)", "rank 1 (tp 1)"])
+            self.assertTrue(all(each.value_bytes > 0 and each.free_bytes > 0 for each in needs))
+            self.assertIn("rank 1 (tp 1): device 0 (host", session.statistics().placement[1])
+            with self.assertRaisesRegex(shardrt.InvalidArgument, "preflight"):
+                session.run(self.inputs)
+        with self.assertRaisesRegex(shardrt.InvalidArgument, "cache_positions is 8 without preflight"):
+            self.open(cache_positions=8)
 
     def test_runs_and_tells(self):
         session = self.open()
@@ -409,6 +445,15 @@ class Caches(EndToEnd):
                 session.run(self.steps[0], state=session.state(2))
             shardrt.Session(session.artifact).run(self.steps[0], state=state)
         self.assertEqual(repr(state), "<shardrt.State, closed>")
+
+    def test_a_preflight_with_positions_of_caches(self):
+        artifact = self.compile(self.folder / "model.onnx", 2)
+        with shardrt.Session(artifact, preflight=True, cache_positions=1000) as session:
+            for needs in session.statistics().needs:  # keys and values of two layers, and half of the heads
+                self.assertEqual(needs.cache_position_bytes, 2 * 2 * HEADS // 2 * SIZE * 4)
+                self.assertEqual(needs.cache_bytes, 1000 * needs.cache_position_bytes)
+        with self.assertRaisesRegex(shardrt.Error, "need .* bytes on device 0 .* of KV caches"):
+            shardrt.Session(artifact, preflight=True, cache_positions=1 << 40)
 
     def test_sequences_share_steps(self):
         artifact = self.compile(self.folder / "model.onnx", 2, "--serve=4")

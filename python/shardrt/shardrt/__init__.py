@@ -22,14 +22,16 @@ from .sequences import Pool, Row, Sequence
 from .server import Counts, Server
 from .session import Cancellation, Session, Spent, ValueInfo
 from .state import State
+from .statistics import Device, Statistics, devices
 from .texts import Chooser, Text, Token
 from .tokenizer import Tokenizer
 
 __version__ = "0.1.0"
 __all__ = [
-    "ArtifactError", "Binding", "Busy", "Cancellation", "Cancelled", "Chooser", "Counts", "DeadlineExceeded", "Error", "Generation",
-    "Generator", "InvalidArgument", "Options", "Piece", "Pool", "Processes", "Row", "Sampling", "Sequence", "Server",
-    "Session", "Spent", "State", "Text", "Token", "Tokenizer", "Unavailable", "ValueInfo", "join", "library_version", "run_texts",
+    "ArtifactError", "Binding", "Busy", "Cancellation", "Cancelled", "Chooser", "Counts", "DeadlineExceeded", "Device", "Error",
+    "Generation", "Generator", "InvalidArgument", "Options", "Piece", "Pool", "Processes", "Row", "Sampling", "Sequence", "Server",
+    "Session", "Spent", "State", "Statistics", "Text", "Token", "Tokenizer", "Unavailable", "ValueInfo", "devices", "join",
+    "library_version", "run_texts",
 ]  # fmt: skip
 
 

@@ -43,6 +43,11 @@ class OptionsOfC(ctypes.Structure):
         ("processes", ctypes.c_void_p),
         ("on_progress", ON_PROGRESS),
         ("progress_context", ctypes.c_void_p),
+        ("preflight", ctypes.c_int32),
+        ("measure", ctypes.c_int32),
+        ("no_graphs", ctypes.c_int32),
+        ("unused_again", ctypes.c_int32),
+        ("cache_positions", ctypes.c_int64),
     ]
 
 
@@ -172,6 +177,22 @@ class SpentOfC(ctypes.Structure):
     ]
 
 
+def _info(kind: str, /, **fields: Any) -> type[ctypes.Structure]:
+    return type(kind, (ctypes.Structure,), {"_fields_": [("size", ctypes.c_size_t), *fields.items()]})
+
+
+_TEXT, _INT, _LONG, _DOUBLE = ctypes.c_char_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_double
+DeviceInfoOfC = _info("DeviceInfoOfC", backend=_TEXT, number=_INT, unused=_INT, name=_TEXT, architecture=_TEXT,
+                      memory_bytes=_LONG, free_bytes=_LONG, refusal=_TEXT)  # fmt: skip
+LaunchesOfC = _info("LaunchesOfC", launched=_LONG, captured=_LONG, updated=_LONG, replayed=_LONG)
+RankMemoryOfC = _info("RankMemoryOfC", rank=_INT, unused=_INT, weight_bytes=_LONG, packed_bytes=_LONG, loaded_bytes=_LONG,
+                      arena_bytes=_LONG, value_bytes=_LONG, arranged_bytes=_LONG)  # fmt: skip
+CollectiveOfC = _info("CollectiveOfC", kind=_TEXT, node=_TEXT, group_size=_INT, unused=_INT, bytes=_LONG, wire_bytes=_LONG)
+InstructionOfC = _info("InstructionOfC", kernel=_TEXT, node=_TEXT, is_collective=_INT, runs=_INT, has_first=_INT, unused=_INT,
+                       milliseconds=_DOUBLE, bytes=_LONG, multiply_adds=_LONG)  # fmt: skip
+RankNeedsOfC = _info("RankNeedsOfC", rank=_TEXT, device=_TEXT, weight_bytes=_LONG, value_bytes=_LONG, cache_bytes=_LONG,
+                     cache_position_bytes=_LONG, free_bytes=_LONG, is_host=_INT, unused=_INT)  # fmt: skip
+
 COUNTS = ("waiting", "running", "pages", "free_pages", "steps", "tokens", "made", "shared", "evicted", "recovered")
 
 
@@ -204,6 +225,24 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "info": (_I, [_P, ctypes.POINTER(SessionInfoOfC)]),
     "num_spent": (_N, [_P]),
     "spent_at": (_I, [_P, _N, ctypes.POINTER(SpentOfC)]),
+    "devices_create": (_I, [_TO]),
+    "devices_destroy": (None, [_P]),
+    "num_devices": (_N, [_P]),
+    "device_at": (_I, [_P, _N, ctypes.POINTER(DeviceInfoOfC)]),
+    "statistics_create": (_I, [_P, _TO]),
+    "statistics_destroy": (None, [_P]),
+    "statistics_launches": (_I, [_P, ctypes.POINTER(LaunchesOfC)]),
+    "statistics_num_ranks": (_N, [_P]),
+    "statistics_rank": (_I, [_P, _N, ctypes.POINTER(RankMemoryOfC)]),
+    "statistics_num_collectives": (_N, [_P]),
+    "statistics_collective": (_I, [_P, _N, ctypes.POINTER(CollectiveOfC)]),
+    "statistics_num_instructions": (_N, [_P]),
+    "statistics_instruction": (_I, [_P, _N, ctypes.POINTER(InstructionOfC)]),
+    "statistics_num_needs": (_N, [_P]),
+    "statistics_needs": (_I, [_P, _N, ctypes.POINTER(RankNeedsOfC)]),
+    "statistics_num_notes": (_N, [_P, _I]),
+    "statistics_note": (ctypes.c_char_p, [_P, _I, _N]),
+    "write_trace": (_I, [_P, ctypes.c_char_p]),
     "result_create": (_I, [_P, _TO]),
     "result_destroy": (None, [_P]),
     "result_output": (_I, [_P, _N, ctypes.POINTER(TensorOfC)]),

@@ -20,6 +20,7 @@ from ._types import NAMES, dtype_of
 from .bindings import Binding, Views
 from .errors import check
 from .state import State
+from .statistics import Statistics, statistics_of
 
 if TYPE_CHECKING:
     from .processes import Processes
@@ -118,6 +119,9 @@ class Session(Closing):
     check_replicas: compare the bits of what several ranks have.
     native_code: False runs no code of the artifact's, and raises where it has some.
     loads_beside: open at once, and read weights beside the first runs.
+    preflight: check that ranks fit and reach each other, and load nothing: statistics() then says what they need, and all runs
+        raise. cache_positions: of KV caches, at batch 1, that have to fit, too.
+    measure: keep times of instructions, for statistics() and write_trace().
     processes: of which each is a rank (shardrt.join); None: ranks are threads of this one.
     progress: called with the bytes of weights that have come, and those of all, by some thread; True: a bar on stderr; None:
         that, where stderr is a terminal or a notebook, opening takes a while, and SHARDC_PROGRESS is not 0.
@@ -148,6 +152,9 @@ class Session(Closing):
         check_replicas: bool = False,
         native_code: bool = True,
         loads_beside: bool = False,
+        preflight: bool = False,
+        cache_positions: int = 0,
+        measure: bool = False,
         processes: Optional[Processes] = None,
         progress: Union[Callable[[int, int], None], bool, None] = None,
     ) -> None:
@@ -173,6 +180,9 @@ class Session(Closing):
             loads_beside=loads_beside,
             processes=processes._for_session(self) if processes is not None else None,
             on_progress=self._on_progress,
+            preflight=preflight,
+            measure=measure,
+            cache_positions=cache_positions,
         )
         made = ctypes.c_void_p()
         try:
@@ -210,6 +220,16 @@ class Session(Closing):
                 check(c.shardrt_spent_at(handle, index, ctypes.byref(each)))
                 found.append(Spent(each.kind.decode(), each.name.decode(), each.seconds, each.count, each.adders))
         return found
+
+    def statistics(self) -> Statistics:
+        """What ranks of this process have, need, and did so far. Waits for runs that are under way."""
+        with self._using() as handle:
+            return statistics_of(handle)
+
+    def write_trace(self, path: Union[str, os.PathLike[str]]) -> None:
+        """A timeline of the last run for Perfetto, of a session that measures. Waits as statistics() does."""
+        with self._using() as handle:
+            check(library().shardrt_write_trace(handle, os.fsencode(path)))
 
     @contextlib.contextmanager
     def _using(self) -> Iterator[int]:

@@ -243,6 +243,8 @@ public:
   std::int64_t length() const { return shardrt_state_length(it.get()); }
   std::int64_t capacity() const { return shardrt_state_capacity(it.get()); }
   void reset() { shardrt_state_reset(it.get()); }
+  /// Why runs with it are errors: what it held is gone.
+  Status check() const { return shardrt_state_check(it.get()); }
   /// Of the ranks of this process: bytes that were taken, and of addresses.
   std::vector<RankMemory> memory() const {
     std::vector<RankMemory> all(shardrt_state_num_ranks(it.get()));
@@ -385,6 +387,32 @@ public:
              const RunOptions &options = {}) {
     return runWith(nullptr, inputs, result, options);
   }
+  /// Several that run together, each into a result of its own: `results` gets as
+  /// many. The first error.
+  Status run(const std::vector<std::vector<Input>> &requests,
+             std::vector<Result> &results, const RunOptions &options = {}) {
+    results.resize(requests.size());
+    std::vector<std::vector<shardrt_tensor>> tensors;
+    std::vector<shardrt_batch_request> all;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (Status status = results[i].prepare(it.get()); !status.isOk())
+        return status;
+      tensors.push_back(detail::tensors(requests[i]));
+      all.push_back({tensors.back().data(), tensors.back().size(),
+                     results[i].it.get()});
+    }
+    const shardrt_run_options given = options.ofC();
+    return shardrt_run_batch(it.get(), &given, all.data(), all.size());
+  }
+  Status measureLimits(shardrt_device_limits &limits) {
+    limits = {};
+    limits.size = sizeof limits;
+    return shardrt_measure_limits(it.get(), &limits);
+  }
+  /// Of the last run, of a session that was opened with `measure`.
+  Status writeTrace(const std::string &path) const {
+    return shardrt_write_trace(it.get(), path.c_str());
+  }
   Status createState(std::int64_t capacity, State &state) {
     shardrt_state *made = nullptr;
     Status status = shardrt_state_create(it.get(), capacity, &made);
@@ -415,6 +443,7 @@ public:
 private:
   friend class Pool;
   friend class Server;
+  friend class Statistics;
   std::future<Status> submitWith(shardrt_state *state,
                                  const std::vector<Input> &inputs,
                                  Result &result, const RunOptions &options,
@@ -551,6 +580,22 @@ public:
       request->it.reset(made);
     return future;
   }
+  /// Several steps in order, in stages one behind the other; a sequence is in one
+  /// of them alone. `results` gets as many.
+  Status run(const std::vector<std::vector<Row>> &steps,
+             std::vector<Result> &results, const RunOptions &options = {}) {
+    results.resize(steps.size());
+    std::vector<RowsOfC> rows(steps.begin(), steps.end());
+    std::vector<shardrt_batch_step> all;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (Status status = results[i].prepare(session); !status.isOk())
+        return status;
+      all.push_back({rows[i].rows.data(), rows[i].rows.size(),
+                     results[i].it.get()});
+    }
+    const shardrt_run_options given = options.ofC();
+    return shardrt_step_batch(it.get(), &given, all.data(), all.size());
+  }
   /// Outputs are in the session, until its next step: those that the pool keeps
   /// are not there.
   Status step(const std::vector<Row> &rows, const RunOptions &options) {
@@ -586,6 +631,7 @@ private:
 
 } // namespace shardrt
 
-#include "shardrt_server.hpp" // many texts at once
+#include "shardrt_server.hpp"     // many texts at once
+#include "shardrt_statistics.hpp" // what there is, and what runs took
 
 #endif // SHARDRT_HPP

@@ -20,6 +20,8 @@ static_assert(offsetof(shardrt_options, timeout_seconds) == 16 &&
               offsetof(shardrt_options, threads) == 36 &&
               offsetof(shardrt_options, device) == 40 &&
               offsetof(shardrt_options, loads_beside) == 48);
+static_assert(offsetof(shardrt_options, progress_context) == 72 &&
+              offsetof(shardrt_options, cache_positions) == 96);
 static_assert(offsetof(shardrt_run_options, cancellation) == 16);
 static_assert(offsetof(shardrt_value_info, dims) == 24 &&
               offsetof(shardrt_value_info, is_cache) == 32);
@@ -457,6 +459,40 @@ TEST_F(CSequences, stepsIntoResults) {
   shardrt_result_destroy(first);
   shardrt_result_destroy(second);
   shardrt_sequence_destroy(a);
+}
+
+TEST_F(CSequences, severalStepsAtOnce) {
+  shardrt_sequence *a = add(), *b = add();
+  shardrt_result *results[2];
+  for (shardrt_result *&result : results)
+    ASSERT_EQ(shardrt_result_create(session, &result), SHARDRT_OK);
+  RowValues first(0, {2}), second(0, {6, 8});
+  const shardrt_row rows[] = {{a, first.tensors, 2, SHARDRT_LAST},
+                              {b, second.tensors, 2, SHARDRT_LAST}};
+  shardrt_batch_step steps[] = {{&rows[0], 1, results[0]},
+                                {&rows[1], 1, results[1]}};
+  ASSERT_EQ(shardrt_step_batch(pool, nullptr, steps, 2), SHARDRT_OK)
+      << shardrt_last_error();
+  shardrt_tensor y;
+  ASSERT_EQ(shardrt_result_output(results[0], 0, &y), SHARDRT_OK);
+  EXPECT_EQ(*static_cast<const float *>(y.data), 2);
+  ASSERT_EQ(shardrt_result_output(results[1], 0, &y), SHARDRT_OK);
+  EXPECT_EQ(*static_cast<const float *>(y.data), 7);
+  EXPECT_EQ(shardrt_sequence_length(b), 2);
+
+  steps[1].rows = &rows[0]; // of one sequence
+  EXPECT_EQ(shardrt_step_batch(pool, nullptr, steps, 2),
+            SHARDRT_INVALID_ARGUMENT);
+  EXPECT_EQ(shardrt_sequence_length(a), 1) << "as before";
+  steps[1].result = nullptr;
+  EXPECT_EQ(shardrt_step_batch(pool, nullptr, steps, 2),
+            SHARDRT_INVALID_ARGUMENT);
+  EXPECT_EQ(shardrt_step_batch(nullptr, nullptr, steps, 1),
+            SHARDRT_INVALID_ARGUMENT);
+  for (shardrt_result *result : results)
+    shardrt_result_destroy(result);
+  shardrt_sequence_destroy(a);
+  shardrt_sequence_destroy(b);
 }
 
 TEST_F(CSequences, sayWhatIsWrong) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <thread>
 
 namespace {
@@ -136,6 +137,77 @@ TEST(ClientHeaderSession, submitsBindsAndSaysWhere) {
   EXPECT_EQ(refused.code(), SHARDRT_INVALID_ARGUMENT);
   EXPECT_EQ(refused.rank(), -1);
   EXPECT_EQ(refused.node(), "");
+}
+
+TEST_F(ClientHeader, severalStepsAtOnce) {
+  std::vector<shardrt::Result> results;
+  shardrt::Sequence other;
+  ASSERT_TRUE(pool.add(other).isOk());
+  const shardrt::Row first = row(3);
+  const std::vector<float> values = {5, -5};
+  const uint8_t seen = 1;
+  const shardrt::Row second = {
+      &other,
+      {shardrt::input("x", {1, kHeads, 1, 1}, values.data()),
+       {"m", SHARDRT_BOOL, {1, 1}, &seen}}};
+  const shardrt::Status status = pool.run({{first}, {second}}, results);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  ASSERT_EQ(results.size(), 2u);
+  shardrt::Output y;
+  ASSERT_TRUE(results[1].output(0, y).isOk());
+  EXPECT_EQ(y.as<float>()[0], 5);
+  EXPECT_EQ(pool.run({{first}, {first}}, results).code(),
+            SHARDRT_INVALID_ARGUMENT);
+}
+
+TEST(ClientHeaderSession, runsTogetherAndTellsStatistics) {
+  shardc::test::ProgramBuilder p({{"tp", 2}});
+  auto n = p.symbol("n", 0, 0);
+  auto x = p.input("x", shardc::artifact::ElementType_Float32, {p.whole(n)});
+  auto y = p.value(shardc::artifact::ElementType_Float32, {n});
+  p.run("all_reduce", {int32_t(x)}, {int32_t(y)}, {p.text("kind", "sum")},
+        p.group({{0, 1, 2}}), "/sum");
+  p.output("y", y, {p.whole(n)});
+  shardc::test::TestArtifact artifact(p);
+  shardrt_options options = {};
+  options.size = sizeof options;
+  options.measure = 1;
+  shardrt::Session session;
+  ASSERT_TRUE(
+      shardrt::Session::open(artifact.path(), session, &options).isOk());
+  const float values[] = {1, 2};
+  std::vector<shardrt::Result> results;
+  const shardrt::Status status =
+      session.run({{shardrt::input("x", {1}, &values[0])},
+                   {shardrt::input("x", {1}, &values[1])}},
+                  results);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  shardrt::Output found;
+  ASSERT_TRUE(results[1].output(0, found).isOk());
+  EXPECT_EQ(found.as<float>()[0], 4);
+
+  shardrt::Statistics statistics;
+  ASSERT_TRUE(shardrt::Statistics::create(session, statistics).isOk());
+  ASSERT_EQ(statistics.collectives().size(), 1u);
+  EXPECT_STREQ(statistics.collectives()[0].node, "/sum");
+  ASSERT_EQ(statistics.ranks().size(), 2u);
+  EXPECT_EQ(statistics.ranks()[1].rank, 1);
+  EXPECT_EQ(statistics.instructions().size(), 1u);
+  EXPECT_EQ(statistics.needs().size(), 2u);
+  EXPECT_TRUE(statistics.caches().empty());
+  EXPECT_GE(statistics.notes(SHARDRT_PLACEMENT).size(), 2u);
+  EXPECT_TRUE(statistics.notes(SHARDRT_HOST_KERNELS).empty());
+  EXPECT_GE(statistics.launches().launched + statistics.launches().captured, 2);
+  EXPECT_TRUE(session.writeTrace(artifact.path("t.json")).isOk());
+  shardrt_device_limits limits;
+  EXPECT_TRUE(session.measureLimits(limits).isOk());
+  EXPECT_GT(limits.bytes_per_second, 0);
+  // A backend stays open: that of DeviceSessionTest.
+  setenv("SHARDC_BACKENDS", SHARDC_TEST_BACKENDS "/../simulated", 1);
+  shardrt::Devices devices;
+  ASSERT_TRUE(shardrt::Devices::create(devices).isOk());
+  ASSERT_FALSE(devices.all().empty());
+  EXPECT_STREQ(devices.all()[0].backend, "host");
 }
 
 TEST_F(ClientHeader, poolsAreRenewed) {

@@ -265,6 +265,14 @@ TEST(State, throughTheCApi) {
     EXPECT_EQ(shardrt_state_memory(state, 0, &rank, nullptr, &reserved),
               SHARDRT_INVALID_ARGUMENT);
   }
+  EXPECT_EQ(shardrt_state_check(state), SHARDRT_OK);
+  EXPECT_EQ(shardrt_state_check(nullptr), SHARDRT_INVALID_ARGUMENT);
+  ASSERT_EQ(shardrt_reopen(session), SHARDRT_OK);
+  EXPECT_EQ(shardrt_state_check(state), SHARDRT_INVALID_ARGUMENT);
+  const std::string why = shardrt_last_error();
+  EXPECT_EQ(shardrt_run_state(session, state, &input, 1),
+            SHARDRT_INVALID_ARGUMENT);
+  EXPECT_EQ(shardrt_last_error(), why);
   shardrt_state_destroy(copy);
   shardrt_state_destroy(state);
   shardrt_close(session);
