@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <pthread.h>
 #include <sched.h>
 #include <system_error>
 #include <vector>
@@ -31,8 +32,21 @@ template <typename Ready> bool spinUntil(Ready ready) {
   }
 }
 
+/// Counts how often this process is the child of a fork: its teams are the
+/// parent's. Cheaper to ask than who this process is.
+std::atomic<uint32_t> forks = 0;
+
+uint32_t watchForks() {
+  [[maybe_unused]] static const int watched =
+      pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1); });
+  return forks.load();
+}
+
 class ThreadTeam {
 public:
+  /// Whether a child has the memory of it, but none of its helpers.
+  bool isForked() const { return forks.load() != bornIn; }
+
   ~ThreadTeam() {
     isClosing.store(true);
     posted.fetch_add(1);
@@ -61,7 +75,8 @@ public:
       syscall(SYS_futex, &posted, FUTEX_WAKE_PRIVATE, static_cast<int>(room),
               nullptr, nullptr, 0);
     call(work, 0);
-    finish();
+    if (!isForked()) // in what it called: none of its helpers is here
+      finish();
   }
 
 private:
@@ -118,6 +133,7 @@ private:
     }
   }
 
+  const uint32_t bornIn = watchForks();
   size_t mostHelpers = 4096; // less than kActive
   std::vector<std::thread> helpers;
   detail::TeamWork call = nullptr;
@@ -130,8 +146,28 @@ private:
   std::atomic<bool> callerSleeps = false, isClosing = false;
 };
 
+/// The team of a thread. One of the process that this was forked from is left as
+/// it is: there is nobody to wait for.
+class OwnTeam {
+public:
+  ~OwnTeam() { leaveForked(); }
+  ThreadTeam &get() {
+    leaveForked();
+    if (!team)
+      team = std::make_unique<ThreadTeam>();
+    return *team;
+  }
+
+private:
+  void leaveForked() {
+    if (team && team->isForked())
+      (void)team.release();
+  }
+  std::unique_ptr<ThreadTeam> team;
+};
+
 thread_local int ownThreads = 1;
-thread_local std::unique_ptr<ThreadTeam> ownTeam;
+thread_local OwnTeam ownTeam;
 
 } // namespace
 
@@ -143,11 +179,10 @@ void detail::runOnTeam(int64_t threads, TeamWork call, void *work) {
   const int64_t most = std::min<int64_t>(threads, ownThreads);
   if (most <= 1)
     return call(work, 0);
-  if (!ownTeam)
-    ownTeam = std::make_unique<ThreadTeam>();
-  ownTeam->grow(static_cast<size_t>(most - 1));
+  ThreadTeam &team = ownTeam.get();
+  team.grow(static_cast<size_t>(most - 1));
   const int before = std::exchange(ownThreads, 1);
-  ownTeam->run(static_cast<uint64_t>(most - 1), call, work);
+  team.run(static_cast<uint64_t>(most - 1), call, work);
   ownThreads = before;
 }
 

@@ -13,7 +13,8 @@
 //   });                                    // all 100 are there
 //
 // Helpers are started when they are first wanted and end with their caller.
-// They wait awake for a moment, and then sleep.
+// They wait awake for a moment, and then sleep. A child that was forked has none
+// of them: its threads get teams of their own when they first want them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BASE_THREADTEAM_H

@@ -4,9 +4,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <mutex>
 #include <set>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace shardc::runtime {
@@ -117,6 +120,92 @@ TEST_F(ThreadTeams, EachThreadHasItsOwn) {
   for (std::thread &caller : callers)
     caller.join();
   EXPECT_EQ(sum, 3 * 200 * 10);
+}
+
+/// The sum of what four units of work say, by a team.
+int sumOfUnits() {
+  setTeamThreads(3);
+  std::atomic<int> next = 0, sum = 0;
+  runOnTeam(3, [&](int64_t) {
+    for (int unit; (unit = next.fetch_add(1)) < 4;)
+      sum += unit;
+  });
+  return sum;
+}
+
+/// How a child ends in which `body` runs; -1: it did not end by itself.
+template <typename Body> int inChild(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60); // a child that waits for ever would not end the test
+    body();
+    _exit(99);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// exit() ends what the thread has, its team too: in the main thread, and in one
+/// that is the child's only one.
+TEST_F(ThreadTeams, AChildThatExitsWaitsForNoHelper) {
+  ASSERT_EQ(sumOfUnits(), 6);
+  EXPECT_EQ(inChild([] { std::exit(7); }), 7);
+  int ended = 0;
+  std::thread([&] {
+    ASSERT_EQ(sumOfUnits(), 6);
+    ended = inChild([] { std::exit(8); });
+  }).join();
+  EXPECT_EQ(ended, 8);
+  EXPECT_EQ(sumOfUnits(), 6) << "the parent's go on";
+}
+
+TEST_F(ThreadTeams, AChildHasTeamsOfItsOwn) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the thread sanitizer knows no threads that a child of "
+                  "several starts (die_after_fork)";
+#endif
+  ASSERT_EQ(sumOfUnits(), 6);
+  EXPECT_EQ(inChild([] {
+              const int sum = sumOfUnits();
+              // Who helps is there: they meet.
+              std::atomic<int> here = 0;
+              runOnTeam(2, [&](int64_t) {
+                for (++here; here < 2;)
+                  std::this_thread::yield();
+              });
+              std::exit(sum);
+            }),
+            6);
+}
+
+/// A fork within what a team does: the child goes on alone.
+TEST_F(ThreadTeams, AChildOfWorkGoesOnAlone) {
+  setTeamThreads(2);
+  int ended = 0;
+  std::atomic<bool> isIn = false, isOver = false;
+  runOnTeam(2, [&](int64_t thread) {
+    if (thread == 1) { // is at it when the other one forks
+      isIn = true;
+      while (!isOver)
+        std::this_thread::yield();
+      return;
+    }
+    while (!isIn)
+      std::this_thread::yield();
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      return;
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ended = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    isOver = true;
+  });
+  if (!isOver)
+    std::exit(5);
+  EXPECT_EQ(ended, 5);
 }
 
 } // namespace
