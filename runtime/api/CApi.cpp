@@ -241,6 +241,12 @@ shardrt_status shardrt_open(const char *artifact,
 void shardrt_close(shardrt_session *session) {
   if (!session)
     return;
+  if (session->requests->isInCallback()) { // it would wait for itself
+    (void)reportStatus(argumentError(
+        "shardrt_close: a callback of the session's closes it, and would be "
+        "waited for; the session stays open"));
+    return;
+  }
   // A process that was forked has none of its threads, nor its locks.
   if (!session->requests->close())
     (void)new std::shared_ptr<RequestQueue>(std::move(session->requests));

@@ -12,8 +12,29 @@ namespace shardc::runtime {
 // A request
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// A callback that this thread is in, and those that it was called in.
+struct InCallback {
+  const RequestQueue *queue;
+  const InCallback *outer;
+};
+thread_local const InCallback *innermost = nullptr;
+
+} // namespace
+
+bool RequestQueue::isInCallback() const {
+  for (const InCallback *at = innermost; at; at = at->outer)
+    if (at->queue == this)
+      return true;
+  return false;
+}
+
 Status QueuedRequest::wait() const {
   std::unique_lock lock(mutex);
+  if (!hasEnded && queue && queue->isInCallback())
+    return argumentError("a callback waits for a request of its own session, "
+                         "which may not end before the callback does");
   ended.wait(lock, [this] { return hasEnded; });
   return status;
 }
@@ -26,8 +47,12 @@ bool QueuedRequest::isDone() const {
 /// What it holds goes first: whoever is told may use that again.
 void QueuedRequest::end(const Status &with) {
   body = {};
-  if (onEnd)
+  if (onEnd) {
+    const InCallback mine{queue, innermost};
+    innermost = &mine;
     onEnd(with);
+    innermost = mine.outer;
+  }
   onEnd = {};
   std::lock_guard lock(mutex);
   status = with;
@@ -58,6 +83,7 @@ Status RequestQueue::submit(const std::shared_ptr<QueuedRequest> &request) {
   if (request->deadline.count() > 0)
     request->until = Clock::now() + std::min<std::chrono::milliseconds>(
                                         request->deadline, kMost);
+  request->queue = this;
   std::lock_guard lock(mutex);
   if (isClosed)
     return argumentError("the session is being closed");

@@ -32,13 +32,16 @@
 
 namespace shardc::runtime {
 
+class RequestQueue;
+
 struct QueuedRequest {
   std::function<Status(const RunOptions &)> body;
   std::function<void(const Status &)> onEnd; ///< may be empty
   const void *key = nullptr;                 ///< null: it may run beside any
   std::chrono::milliseconds deadline{0};     ///< from now; 0: none
 
-  /// Until onEnd has returned.
+  /// Until onEnd has returned. InvalidArgument within an onEnd of its queue,
+  /// where that may be never.
   Status wait() const;
   bool isDone() const;
 
@@ -51,6 +54,7 @@ private:
   }
   Status overStatus() const;
 
+  const RequestQueue *queue = nullptr; ///< that has taken it
   std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
   std::optional<Clock::time_point> until;
   mutable std::mutex mutex;
@@ -72,6 +76,9 @@ public:
   /// All that were taken end, as cancelled; waits for them. False in a process
   /// that was forked from the one that made it: then nothing of it may be used.
   bool close();
+  /// Whether this thread is in the onEnd of a request of it: nothing can be waited
+  /// for there.
+  bool isInCallback() const;
 
 private:
   using Clock = QueuedRequest::Clock;

@@ -110,7 +110,8 @@ typedef struct {
   shardrt_processes *processes; /* NULL: all ranks are threads of this one */
   /* How far weights have come, in bytes of all ranks of this process: at most
    * ten times a second, and once when all are there, where `loaded` is `all`;
-   * until then `all` is what is known of it so far. Of files that are mapped
+   * `all` never gets less, and is more only where replicas turn out to have more to
+   * load than the first one. Of files that are mapped
    * where they lie bytes count at once: they are read as they are used. Called
    * by one thread of the library at a time, within shardrt_open and
    * shardrt_reopen, with `loads_beside` also after these; never once
@@ -415,8 +416,10 @@ typedef struct shardrt_request shardrt_request;
  * returns; `message` of an error, else NULL, and shardrt_last_error_info says
  * more. On a thread of the library, which meanwhile runs nothing else; in
  * shardrt_close on that of its caller, too. It may submit, cancel, read outputs
- * and destroy its request and its result; it must not wait for any request,
- * nor close the session. `call` may be NULL. */
+ * and destroy its request and its result. shardrt_request_wait of a request of its
+ * session that has not ended is SHARDRT_INVALID_ARGUMENT there, and shardrt_close
+ * of the session does nothing but set shardrt_last_error: both would wait for this
+ * very call. `call` may be NULL. */
 typedef struct {
   void (*call)(shardrt_status status, const char *message, void *context);
   void *context;
@@ -431,7 +434,8 @@ shardrt_status shardrt_submit(shardrt_session *session, shardrt_state *state,
                               const shardrt_tensor *inputs, size_t num_inputs,
                               shardrt_result *result, shardrt_on_end on_end,
                               shardrt_request **request);
-/* Until its callback has returned; the error that ended it, if one did. */
+/* Until its callback has returned; the error that ended it, if one did.
+ * SHARDRT_INVALID_ARGUMENT in a callback of its session, unless it has ended. */
 shardrt_status shardrt_request_wait(const shardrt_request *request);
 /* Whether shardrt_request_wait returns at once; 1 of NULL. */
 int shardrt_request_is_done(const shardrt_request *request);

@@ -1,11 +1,13 @@
 //===- LoadProgress.h - How far weights have come -------------------------===//
 //
-//   progress.begin(2);      two ranks load
-//   progress.tell(100);     one of them has so many bytes: some 200 in all
-//   progress.add(30);       so many are there: called with (30, 200)
+//   progress.begin(2, 1);   two ranks load, of one replica
+//   progress.tell(100);     one of them has so many bytes
+//   progress.tell(60);      and the other one: called with (0, 160)
+//   progress.add(30);       so many are there: called with (30, 160)
 //
-// Ranks of an artifact have much the same to load: what the first of them say
-// stands for all until each has said it, replicas one after the other.
+// Nothing is said before all ranks of the first replica have told what they load.
+// Replicas come one after the other, and load the same: the first stands for all.
+// What there is in all never gets less.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_LAUNCH_LOADPROGRESS_H
@@ -30,11 +32,13 @@ public:
                                                std::chrono::milliseconds(100))
       : function(std::move(function)), pause(pause) {}
 
-  void begin(size_t newRanks) {
+  /// So many ranks that are here, of all replicas.
+  void begin(size_t newRanks, size_t newReplicas) {
     std::lock_guard lock(mutex);
     ranks = newRanks;
+    ofReplica = std::max<size_t>(1, newRanks / newReplicas);
     told = 0;
-    loaded = expected = 0;
+    loaded = expected = all = 0;
     isOver = false;
     last = {};
   }
@@ -58,23 +62,30 @@ public:
 private:
   /// No more often than anybody sees, and once at the end.
   void call() {
-    if (!function || isOver || told == 0)
+    if (!function || isOver || told < std::min(ofReplica, ranks))
       return;
+    const size_t replicas = told / ofReplica;
+    if (told % ofReplica == 0)
+      all = std::max(all, static_cast<int64_t>(double(expected) *
+                                               double(ranks / ofReplica) /
+                                               double(replicas)));
+    all = std::max(all, expected);
     isOver = told >= ranks && loaded >= expected;
+    if (!isOver && loaded >= all) // who sees that takes it for the end
+      return;
     const auto now = std::chrono::steady_clock::now();
     if (!isOver && now - last < pause)
       return;
     last = now;
-    const double ofAll = double(ranks) / double(told);
-    const auto all = static_cast<int64_t>(double(expected) * ofAll);
-    function(loaded, isOver ? loaded : std::max(all, loaded));
+    function(isOver ? all : loaded, all);
   }
 
   std::mutex mutex;
   Function function;
   const std::chrono::milliseconds pause;
-  size_t ranks = 0, told = 0;
-  int64_t loaded = 0, expected = 0;
+  size_t ranks = 0, ofReplica = 1, told = 0;
+  int64_t loaded = 0, expected = 0; ///< of those who told
+  int64_t all = 0;                  ///< as it was said
   bool isOver = false;
   std::chrono::steady_clock::time_point last = {};
 };

@@ -126,7 +126,9 @@ Status Replicas::openAll(const std::string &folder,
                                       processes ? processes->rank() : -1,
                                       options.cachePositions, needs));
   if (options.progress)
-    options.progress->begin(needs.size());
+    options.progress->begin(
+        needs.size(),
+        processes ? 1 : static_cast<size_t>(artifact.numReplicas()));
   if (!processes || !devices.isHost())
     SHARDC_RETURN_IF_ERROR(checkMemory(needs));
   if (processes)

@@ -227,6 +227,87 @@ TEST_F(Requests, goOnInTheirCallbacks) {
   EXPECT_EQ(told.times, kMost);
 }
 
+/// Which would be for ever: it is told instead.
+TEST_F(Requests, waitForNoneOfTheirSessionInACallback) {
+  Told first, second, last;
+  shardrt_request *mine = nullptr, *other = nullptr, *past = nullptr;
+  const std::vector<float> quick{1};
+  ASSERT_EQ(submit(quick, add(), last, &past), SHARDRT_OK);
+  ASSERT_EQ(shardrt_request_wait(past), SHARDRT_OK);
+  std::vector<std::string> said;
+  std::atomic<int> ofPast = -1;
+  first.then = [&] {
+    // `mine` may not be known yet: its callback came before submit returned.
+    EXPECT_EQ(submit(quick, add(), second, &other), SHARDRT_OK);
+    EXPECT_EQ(shardrt_request_wait(other), SHARDRT_INVALID_ARGUMENT);
+    said.push_back(shardrt_last_error());
+    ofPast =
+        shardrt_request_wait(past); // has ended: there is nothing to wait for
+    shardrt_close(session);
+    said.push_back(shardrt_last_error());
+  };
+  ASSERT_EQ(submit(quick, add(), first, &mine), SHARDRT_OK);
+  ASSERT_EQ(shardrt_request_wait(mine), SHARDRT_OK);
+  ASSERT_EQ(shardrt_request_wait(other), SHARDRT_OK) << shardrt_last_error();
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_NE(said[0].find("a callback waits for a request of its own session"),
+            std::string::npos)
+      << said[0];
+  EXPECT_NE(said[1].find("the session stays open"), std::string::npos)
+      << said[1];
+  EXPECT_EQ(ofPast, SHARDRT_OK);
+  for (shardrt_request *request : {mine, other, past})
+    shardrt_request_destroy(request);
+}
+
+/// As one that is closed: those that wait end one after the other on the closer's
+/// thread.
+TEST_F(Requests, waitForNoneWhileTheSessionIsClosed) {
+  Told slow, first, second;
+  const std::vector<float> values{1, 2};
+  shardrt_request *other = nullptr;
+  std::atomic<int> waited = -1;
+  first.then = [&] { waited = shardrt_request_wait(other); };
+  ASSERT_EQ(submit(values, add(), slow), SHARDRT_OK);
+  awaitSleep();
+  ASSERT_EQ(submit(values, add(), first), SHARDRT_OK);
+  ASSERT_EQ(submit(values, add(), second, &other), SHARDRT_OK);
+  close();
+  EXPECT_EQ(waited, SHARDRT_INVALID_ARGUMENT);
+  EXPECT_EQ(second.status, SHARDRT_CANCELLED);
+  shardrt_request_destroy(other);
+}
+
+/// That of another session is waited for.
+TEST_F(Requests, waitForThoseOfOtherSessionsInACallback) {
+  shardrt_session *others = nullptr;
+  ASSERT_EQ(shardrt_open(artifact.path().c_str(), nullptr, &others),
+            SHARDRT_OK);
+  shardrt_result *result = nullptr;
+  ASSERT_EQ(shardrt_result_create(others, &result), SHARDRT_OK);
+  Told told;
+  std::atomic<int> waited = -1;
+  const float one = 1;
+  const int64_t dims[] = {1};
+  const shardrt_tensor x = {"x", SHARDRT_FLOAT32, 1, dims, &one};
+  told.then = [&] {
+    shardrt_request *request = nullptr;
+    EXPECT_EQ(
+        shardrt_submit(others, nullptr, nullptr, &x, 1, result, {}, &request),
+        SHARDRT_OK);
+    waited = shardrt_request_wait(request);
+    shardrt_request_destroy(request);
+  };
+  shardrt_request *request = nullptr;
+  const std::vector<float> values{1};
+  ASSERT_EQ(submit(values, add(), told, &request), SHARDRT_OK);
+  EXPECT_EQ(shardrt_request_wait(request), SHARDRT_OK);
+  EXPECT_EQ(waited, SHARDRT_OK);
+  shardrt_request_destroy(request);
+  shardrt_result_destroy(result);
+  shardrt_close(others);
+}
+
 TEST_F(Requests, surviveCancelsAtAnyTime) {
   std::mt19937 random(3);
   for (int round = 0; round < 20; ++round) {

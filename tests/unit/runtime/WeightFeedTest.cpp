@@ -168,32 +168,77 @@ TEST_P(WeightFeedTest, TellsHowFarItHasCome) {
   }
 }
 
-/// What the first of two ranks says stands for both until the other one has.
-TEST(LoadProgress, knowsAllFromTheFirst) {
-  std::vector<std::pair<int64_t, int64_t>> told;
+using Told = std::vector<std::pair<int64_t, int64_t>>;
+
+/// Stages have other weights than each other: what there is in all is known when
+/// each has said its own.
+TEST(LoadProgress, waitsForAllRanksOfTheFirstReplica) {
+  Told told;
   LoadProgress progress(
       [&](int64_t loaded, int64_t all) { told.emplace_back(loaded, all); },
       std::chrono::seconds(10));
   for (int round = 0; round < 2; ++round) { // it is opened again
     told.clear();
-    progress.begin(2);
+    progress.begin(2, 1);
     progress.tell(100);
-    EXPECT_EQ(told.back(), std::pair(int64_t{0}, int64_t{200}));
     progress.add(100);
-    EXPECT_EQ(told.size(), 1u) << "too soon after it";
+    EXPECT_TRUE(told.empty()) << "the other one may have more, or less";
     progress.tell(60);
+    EXPECT_EQ(told, (Told{{100, 160}}));
     progress.add(59);
-    EXPECT_EQ(told.size(), 1u);
+    EXPECT_EQ(told.size(), 1u) << "too soon after it";
     progress.add(1);
-    ASSERT_EQ(told.size(), 2u);
-    EXPECT_EQ(told.back(), std::pair(int64_t{160}, int64_t{160}));
+    EXPECT_EQ(told, (Told{{100, 160}, {160, 160}}));
     progress.add(0);
     EXPECT_EQ(told.size(), 2u) << "once";
   }
   progress.close();
-  progress.begin(1);
+  progress.begin(1, 1);
   progress.tell(0);
   EXPECT_EQ(told.size(), 2u);
+}
+
+/// Whatever replicas say: all never gets less, and it ends once, at all of it.
+TEST(LoadProgress, neverTellsLessInAll) {
+  for (const std::vector<int64_t> &ranks :
+       {std::vector<int64_t>{100, 60, 100, 60, 100, 60},
+        {100, 60, 0, 0, 100, 60},
+        {1, 2, 300, 400, 5, 6},
+        {0, 0, 50, 50, 0, 0}}) {
+    Told told;
+    LoadProgress progress(
+        [&](int64_t loaded, int64_t all) { told.emplace_back(loaded, all); },
+        std::chrono::milliseconds(0));
+    progress.begin(ranks.size(), 3);
+    for (size_t i = 0; i < ranks.size();
+         i += 2) { // one replica after the other
+      progress.tell(ranks[i]);
+      progress.add(ranks[i] / 2);
+      progress.tell(ranks[i + 1]);
+      progress.add(ranks[i] - ranks[i] / 2);
+      progress.add(ranks[i + 1]);
+    }
+    ASSERT_FALSE(told.empty());
+    for (size_t i = 1; i < told.size(); ++i) {
+      EXPECT_LE(told[i - 1].first, told[i].first);
+      EXPECT_LE(told[i - 1].second, told[i].second);
+      EXPECT_LT(told[i - 1].first, told[i - 1].second) << "not the end";
+    }
+    EXPECT_EQ(told.back().first, told.back().second);
+    EXPECT_GE(told.back().first,
+              std::accumulate(ranks.begin(), ranks.end(), int64_t{0}));
+  }
+  Told told;
+  LoadProgress progress(
+      [&](int64_t loaded, int64_t all) { told.emplace_back(loaded, all); },
+      std::chrono::milliseconds(0));
+  progress.begin(4, 2);
+  for (int64_t bytes : {100, 60, 100, 60}) {
+    progress.tell(bytes);
+    progress.add(bytes);
+  }
+  EXPECT_EQ(told.front().second, 320) << "known with the first replica";
+  EXPECT_EQ(told.back(), (std::pair<int64_t, int64_t>(320, 320)));
 }
 
 /// The file is cut while the first instructions run.
