@@ -32,9 +32,8 @@ public:
       : op(op), lowering(lowering) {
     for (Value operand : op->getOperands())
       operands.push_back(lowering.view(operand));
-    config = lowering.order(
-        op, {"scale", "is_causal", "softcap", "window", "zero_rows",
-             "operand_bits"});
+    config = lowering.order(op, {"scale", "is_causal", "softcap", "window",
+                                 "zero_rows", "operand_bits"});
   }
 
   LogicalResult lower() {

@@ -193,9 +193,9 @@ template <typename T> struct ExpertFields {
         numbers(Tensor::filled<T>({kExperts, rows, columns}, T())) {
     forEach({kExperts, rows, columns}, [&](const Dims &at) {
       const int64_t line = at[0] * columns + at[2], block = at[1] / kBlock;
-      numbers.view.template as<T>()[numbers.offset(at)] = T(
-          Compute<T>((fields.at(line, at[1]) - points.at(line, block)) *
-                     double(scale.template at<T>({at[0], block, at[2]})) / 1024));
+      numbers.view.template as<T>()[numbers.offset(at)] = T(Compute<T>(
+          (fields.at(line, at[1]) - points.at(line, block)) *
+          double(scale.template at<T>({at[0], block, at[2]})) / 1024));
     });
     forEach({kExperts, rows / kBlock, columns}, [&](const Dims &at) {
       T &each = scale.view.template as<T>()[scale.offset(at)];
