@@ -38,8 +38,9 @@ typedef struct {
   int64_t step_tokens;  /* of a step; 0: 512 */
   int64_t step_rows;    /* of a step; 0: 64 */
   int64_t most_waiting; /* texts that have not begun; 0: 1024 */
-  double slowdown;    /* of a step with parts of prompts to one without; 0: 2 */
-  const char *logits; /* the output; NULL: the first that is no cache */
+  double slowdown;      /* of a step with parts of prompts to one without; 0: 2;
+                         below 0: any */
+  const char *logits;   /* the output; NULL: the first that is no cache */
   /* Opens a session that is lost again: shardrt_reopen, or with others in the
    * place of processes that are gone shardrt_join and shardrt_reopen_with. It is
    * called on a thread of the server, while nothing runs; `why` is what went

@@ -40,6 +40,8 @@ Status readServerOptions(shardrt_session *session,
   set(options.rows, all.step_rows);
   set(options.mostWaiting, all.most_waiting);
   set(options.slowdown, all.slowdown);
+  if (all.slowdown < 0) // any
+    options.slowdown = 0;
   options.logits = all.logits ? all.logits : "";
   if (all.reopen)
     options.reopen = [session, reopen = all.reopen,

@@ -2,11 +2,13 @@
 #ifndef SHARDC_TOOLS_SHARDRUN_DEVICES_H
 #define SHARDC_TOOLS_SHARDRUN_DEVICES_H
 
+#include "runtime/base/Status.h"
+
 namespace shardrun {
 
 /// One line for each device of each backend, and for each backend that cannot
 /// be used: why not.
-void printDevices();
+shardc::runtime::Status printDevices();
 
 } // namespace shardrun
 

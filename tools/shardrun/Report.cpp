@@ -31,19 +31,20 @@ struct Row {
   }
 };
 
-Row rowOf(const InstructionProfile &entry, const DeviceLimits &limits) {
-  Row row{entry.kernel + "  " + entry.node,
-          entry.milliseconds / std::max(entry.runs, 1), 1};
-  if (entry.isCollective)
+Row rowOf(const shardrt_instruction &entry,
+          const shardrt_device_limits &limits) {
+  Row row{std::string(entry.kernel) + "  " + entry.node,
+          entry.milliseconds / std::max(int(entry.runs), 1), 1};
+  if (entry.is_collective)
     return row;
   row.gigabytes = static_cast<double>(entry.bytes) / 1e9;
-  row.gigaflops = 2 * static_cast<double>(entry.multiplyAdds) / 1e9;
+  row.gigaflops = 2 * static_cast<double>(entry.multiply_adds) / 1e9;
   row.leastMilliseconds =
-      1e3 * static_cast<double>(entry.bytes) / limits.bytesPerSecond;
-  if (limits.multiplyAddsPerSecond > 0)
+      1e3 * static_cast<double>(entry.bytes) / limits.bytes_per_second;
+  if (limits.multiply_adds_per_second > 0)
     row.leastMilliseconds = std::max(
-        row.leastMilliseconds, 1e3 * static_cast<double>(entry.multiplyAdds) /
-                                   limits.multiplyAddsPerSecond);
+        row.leastMilliseconds, 1e3 * static_cast<double>(entry.multiply_adds) /
+                                   limits.multiply_adds_per_second);
   return row;
 }
 
@@ -77,22 +78,25 @@ double median(RunTimes times) {
                                : (times[half - 1] + times[half]) / 2;
 }
 
-Status printProfile(Session &session) {
-  DeviceLimits limits;
-  SHARDC_RETURN_IF_ERROR(session.measureLimits(limits));
+Status printProfile(shardrt::Session &session) {
+  shardrt_device_limits limits;
+  SHARDC_RETURN_IF_ERROR(statusOf(session.measureLimits(limits)));
+  shardrt::Statistics statistics;
+  SHARDC_RETURN_IF_ERROR(
+      statusOf(shardrt::Statistics::create(session, statistics)));
   std::map<std::string, Row> kinds;
   std::vector<Row> nodes;
   double total = 0;
   int runs = 0;
   bool isFirst = false;
-  for (const InstructionProfile &entry : session.profile()) {
-    runs = std::max(runs, entry.runs);
-    isFirst |= entry.runs == 1 && entry.hasFirst;
+  for (const shardrt_instruction &entry : statistics.instructions()) {
+    runs = std::max(runs, int(entry.runs));
+    isFirst |= entry.runs == 1 && entry.has_first;
     nodes.push_back(rowOf(entry, limits));
     total += nodes.back().milliseconds;
     Row &kind = kinds[entry.kernel];
     kind.name = entry.kernel;
-    if (entry.isCollective)
+    if (entry.is_collective)
       kind.name += "  (waiting for other ranks included)";
     kind.add(nodes.back());
   }
@@ -104,36 +108,36 @@ Status printProfile(Session &session) {
               "at best a rank's device copies %.1f GB/s and multiplies %.1f "
               "GFLOP/s in f32 (measured); roofline: the share of that, "
               "above 100 %% from caches\n",
-              session.rankMemory().size(), runs, total,
+              statistics.ranks().size(), runs, total,
               isFirst ? "of a first run, which waits for weights and arranges "
                         "them; --repeat 2 or more leaves that out\n"
                       : "",
-              limits.bytesPerSecond / 1e9,
-              2 * limits.multiplyAddsPerSecond / 1e9);
+              limits.bytes_per_second / 1e9,
+              2 * limits.multiply_adds_per_second / 1e9);
   printRows("by kernel:", std::move(rows), total, kinds.size());
   printRows("by node:", std::move(nodes), total, kTopNodes);
   return Status::ok();
 }
 
-Status writeStats(const std::string &path, const Session &session,
-                  const RunTimes &times,
-                  const std::vector<StateMemory> &caches) {
+Status writeStats(const std::string &path,
+                  const shardrt::Statistics &statistics, const RunTimes &times,
+                  const std::vector<shardrt::RankMemory> &caches) {
   Json collectives = Json::array(), ranks = Json::array();
-  for (const CollectiveStats &stats : session.collectiveStats())
+  for (const shardrt_collective &stats : statistics.collectives())
     collectives.push_back({{"kind", stats.kind},
                            {"node", stats.node},
-                           {"group_size", stats.groupSize},
+                           {"group_size", stats.group_size},
                            {"bytes", stats.bytes},
-                           {"wire_bytes", stats.wireBytes}});
-  for (const RankMemory &memory : session.rankMemory())
+                           {"wire_bytes", stats.wire_bytes}});
+  for (const shardrt_rank_memory &memory : statistics.ranks())
     ranks.push_back({{"rank", memory.rank},
-                     {"weight_bytes", memory.weightBytes},
-                     {"packed_bytes", memory.packedBytes},
-                     {"loaded_bytes", memory.loadedBytes},
-                     {"arena_bytes", memory.arenaBytes},
-                     {"value_bytes", memory.valueBytes},
-                     {"arranged_bytes", memory.arrangedBytes}});
-  const LaunchStats launches = session.launchStats();
+                     {"weight_bytes", memory.weight_bytes},
+                     {"packed_bytes", memory.packed_bytes},
+                     {"loaded_bytes", memory.loaded_bytes},
+                     {"arena_bytes", memory.arena_bytes},
+                     {"value_bytes", memory.value_bytes},
+                     {"arranged_bytes", memory.arranged_bytes}});
+  const shardrt_launches launches = statistics.launches();
   Json stats = {{"launches",
                  {{"launched", launches.launched},
                   {"captured", launches.captured},
@@ -145,10 +149,10 @@ Status writeStats(const std::string &path, const Session &session,
     stats["runs"] = times.size();
     stats["median_ms"] = median(times);
   }
-  for (const StateMemory &memory : caches)
+  for (const shardrt::RankMemory &memory : caches)
     stats["caches"].push_back({{"rank", memory.rank},
-                               {"committed_bytes", memory.committedBytes},
-                               {"reserved_bytes", memory.reservedBytes}});
+                               {"committed_bytes", memory.committed},
+                               {"reserved_bytes", memory.reserved}});
   return writeFileAtomically(
       path, stats.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }

@@ -2,7 +2,7 @@
 #ifndef SHARDC_TOOLS_SHARDRUN_REPORT_H
 #define SHARDC_TOOLS_SHARDRUN_REPORT_H
 
-#include "runtime/api/shardrt.hpp"
+#include "tools/shardrun/Client.h"
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ double median(RunTimes times);
 
 /// Time by kind of kernel, then the nodes that took longest, against what the
 /// devices can do, which this measures.
-shardc::runtime::Status printProfile(shardc::runtime::Session &session);
+shardc::runtime::Status printProfile(shardrt::Session &session);
 
 /// {"runs": N, "median_ms": T, "launches": {"launched", "captured",
 ///  "updated", "replayed"}, "collectives": [{"kind", "node", "group_size",
@@ -26,9 +26,9 @@ shardc::runtime::Status printProfile(shardc::runtime::Session &session);
 ///  "committed_bytes", "reserved_bytes"}]. A process that follows another has
 ///  no times.
 shardc::runtime::Status
-writeStats(const std::string &path, const shardc::runtime::Session &session,
+writeStats(const std::string &path, const shardrt::Statistics &statistics,
            const RunTimes &times,
-           const std::vector<shardc::runtime::StateMemory> &caches);
+           const std::vector<shardrt::RankMemory> &caches);
 
 } // namespace shardrun
 

@@ -13,14 +13,6 @@ using namespace shardc::runtime;
 
 namespace shardrun {
 
-std::vector<InputTensor> FileRequest::tensors() const {
-  std::vector<InputTensor> made;
-  for (const NamedTensor &named : inputs)
-    made.push_back({named.name, named.tensor.element(), named.tensor.dims(),
-                    named.tensor.data()});
-  return made;
-}
-
 Status readSteps(const std::string &text, size_t requests, Steps &steps) {
   steps.clear();
   if (text.empty()) {
@@ -86,36 +78,37 @@ Status takePart(const TensorInfo &info, const Tensor &whole, size_t row,
 
 } // namespace
 
-Status runSteps(const Session &session, SequencePool &pool, const Steps &steps,
+Status runSteps(const Model &model, shardrt::Pool &pool, const Steps &steps,
                 std::vector<FileRequest> &requests) {
-  std::map<size_t, std::unique_ptr<Sequence>> sequences;
-  std::vector<char> isKept(session.outputs().size());
-  for (const CacheInfo &cache : session.caches())
-    isKept[cache.output] = 1;
-  std::vector<Tensor> outputs(session.outputs().size());
+  std::map<size_t, shardrt::Sequence> sequences;
+  shardrt::Result result;
   size_t next = 0;
   for (const std::vector<size_t> &step : steps) {
-    std::vector<std::vector<InputTensor>> inputs;
-    std::vector<Row> rows;
+    std::vector<shardrt::Row> rows;
     std::vector<int64_t> before;
-    for (size_t r = 0; r < step.size(); ++r)
-      inputs.push_back(requests[next + r].tensors());
     for (size_t r = 0; r < step.size(); ++r) {
-      auto &sequence = sequences[step[r]];
-      if (!sequence)
-        sequence = pool.add();
-      rows.push_back({sequence.get(), inputs[r], Wanted::All});
-      before.push_back(sequence->length());
+      const bool isNew = !sequences.contains(step[r]);
+      shardrt::Sequence &sequence = sequences[step[r]];
+      if (isNew)
+        SHARDC_RETURN_IF_ERROR(statusOf(pool.add(sequence)));
+      rows.push_back(
+          {&sequence, inputsOf(requests[next + r].inputs), SHARDRT_ALL});
+      before.push_back(sequence.length());
     }
-    SHARDC_RETURN_IF_ERROR(pool.step(rows, outputs));
+    SHARDC_RETURN_IF_ERROR(statusOf(pool.step(rows, result)));
     int64_t begin = 0;
     for (size_t r = 0; r < step.size(); ++r) {
       const int64_t count = rows[r].sequence->length() - before[r];
-      for (size_t o = 0; o < outputs.size(); ++o)
-        if (!isKept[o])
-          SHARDC_RETURN_IF_ERROR(takePart(session.outputs()[o], outputs[o], r,
-                                          begin, count,
-                                          requests[next + r].results[o]));
+      for (size_t o = 0; o < model.outputs.size(); ++o) {
+        if (model.outputIsCache[o])
+          continue;
+        shardrt::Output output;
+        Tensor whole;
+        SHARDC_RETURN_IF_ERROR(statusOf(result.output(o, output)));
+        SHARDC_RETURN_IF_ERROR(tensorOf(output, whole));
+        SHARDC_RETURN_IF_ERROR(takePart(model.outputs[o], whole, r, begin,
+                                        count, requests[next + r].results[o]));
+      }
       begin += count;
     }
     next += step.size();

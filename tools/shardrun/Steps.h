@@ -9,8 +9,7 @@
 #ifndef SHARDC_TOOLS_SHARDRUN_STEPS_H
 #define SHARDC_TOOLS_SHARDRUN_STEPS_H
 
-#include "runtime/io/TensorProto.h"
-#include "runtime/serve/Sequences.h"
+#include "tools/shardrun/Client.h"
 
 #include <string>
 #include <vector>
@@ -22,8 +21,6 @@ struct FileRequest {
   std::string outputs;
   std::vector<shardc::runtime::NamedTensor> inputs, expected;
   std::vector<shardc::runtime::Tensor> results;
-
-  std::vector<shardc::runtime::InputTensor> tensors() const;
 };
 
 /// The sequence of each request, by step.
@@ -36,8 +33,7 @@ shardc::runtime::Status readSteps(const std::string &text, size_t requests,
 
 /// One step after the other, with new sequences; each request gets the outputs
 /// of all of its positions.
-shardc::runtime::Status runSteps(const shardc::runtime::Session &session,
-                                 shardc::runtime::SequencePool &pool,
+shardc::runtime::Status runSteps(const Model &model, shardrt::Pool &pool,
                                  const Steps &steps,
                                  std::vector<FileRequest> &requests);
 

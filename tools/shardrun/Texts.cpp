@@ -20,24 +20,18 @@ using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 struct Text {
-  TextRequest request;
-  std::shared_ptr<Generation> made;
+  shardrt::TextRequest request;
+  std::vector<NamedTensor> arrays; ///< that the request's inputs are
+  shardrt::Text made;
   std::vector<double> times; ///< seconds
 };
 
 Status readInputs(const std::string &texts, const std::string &name,
-                  std::vector<TextInput> &inputs) {
-  std::vector<NamedTensor> arrays;
-  SHARDC_RETURN_IF_ERROR(readNpz(
-      (std::filesystem::path(texts).parent_path() / name).string(), arrays));
-  for (const NamedTensor &array : arrays) {
-    const std::span<const int64_t> dims = array.tensor.dims();
-    const std::byte *data = array.tensor.data();
-    inputs.push_back({array.name,
-                      array.tensor.element(),
-                      {dims.begin(), dims.end()},
-                      {data, data + array.tensor.bytes()}});
-  }
+                  Text &text) {
+  SHARDC_RETURN_IF_ERROR(
+      readNpz((std::filesystem::path(texts).parent_path() / name).string(),
+              text.arrays));
+  text.request.inputs = inputsOf(text.arrays);
   return Status::ok();
 }
 
@@ -64,12 +58,11 @@ Status readTexts(const std::string &file, std::vector<Text> &texts) {
       break;
     Text &text = texts.emplace_back();
     text.request.prompt = entry["prompt"].get<std::vector<int64_t>>();
-    text.request.mostTokens = entry["tokens"].get<int64_t>();
-    text.request.deadline =
-        std::chrono::milliseconds(entry.value("deadline_ms", int64_t(0)));
+    text.request.maxTokens = entry["tokens"].get<int64_t>();
+    text.request.deadlineMs = entry.value("deadline_ms", int64_t(0));
     if (entry.contains("inputs"))
-      SHARDC_RETURN_IF_ERROR(readInputs(
-          file, entry["inputs"].get<std::string>(), text.request.inputs));
+      SHARDC_RETURN_IF_ERROR(
+          readInputs(file, entry["inputs"].get<std::string>(), text));
   }
   return fits ? Status::ok()
               : argumentError("--texts ", file,
@@ -81,9 +74,9 @@ Status writeTexts(const std::string &file, const std::vector<Text> &texts) {
   Json json = Json::array();
   for (const Text &text : texts) {
     json.push_back({{"prompt", text.request.prompt},
-                    {"tokens", text.made->tokens()},
+                    {"tokens", text.made.tokens()},
                     {"times", text.times}});
-    if (const Status status = text.made->wait(); !status.isOk())
+    if (const shardrt::Status status = text.made.wait(); !status.isOk())
       json.back()["error"] = status.message();
   }
   std::ofstream output(file);
@@ -105,7 +98,7 @@ double quantile(std::vector<double> values, double part) {
 }
 
 void print(const std::vector<Text> &texts, double seconds,
-           const ServerCounts &counts) {
+           const shardrt_counts &counts) {
   std::vector<double> first, between;
   size_t tokens = 0;
   for (const Text &text : texts) {
@@ -131,13 +124,14 @@ void print(const std::vector<Text> &texts, double seconds,
 
 } // namespace
 
-Status runTexts(Session &session, const std::string &file,
-                ServerOptions options, const std::string &output) {
+Status runTexts(shardrt::Session &session, const std::string &file,
+                shardrt_server_options options, const std::string &output) {
   std::vector<Text> texts;
   SHARDC_RETURN_IF_ERROR(readTexts(file, texts));
-  options.mostWaiting = texts.size();
-  std::unique_ptr<Server> server;
-  SHARDC_RETURN_IF_ERROR(Server::start(session, options, server));
+  options.most_waiting = static_cast<int64_t>(texts.size());
+  shardrt::Server server;
+  SHARDC_RETURN_IF_ERROR(
+      statusOf(shardrt::Server::create(session, server, &options)));
   const auto begin = Clock::now();
   const auto since = [begin] {
     return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -146,18 +140,20 @@ Status runTexts(Session &session, const std::string &file,
     text.request.onToken = [&text, since](int64_t) {
       text.times.push_back(since());
     };
-    SHARDC_RETURN_IF_ERROR(server->submit(text.request, text.made));
+    SHARDC_RETURN_IF_ERROR(statusOf(server.submit(text.request, text.made)));
   }
   // An error is that of one text; what the others have is written all the same.
   Status status;
   for (size_t i = 0; i < texts.size(); ++i)
-    if (const Status own = texts[i].made->wait(); !own.isOk() && status.isOk())
+    if (const Status own = statusOf(texts[i].made.wait());
+        !own.isOk() && status.isOk())
       status = own.code() == StatusCode::InvalidArgument
                    ? argumentError("text ", i, ": ", own.message())
                    : artifactError("text ", i, ": ", own.message());
   const double seconds = since();
-  const ServerCounts counts = server->counts();
-  server.reset();
+  shardrt_counts counts;
+  SHARDC_RETURN_IF_ERROR(statusOf(server.counts(counts)));
+  server = {};
   print(texts, seconds, counts);
   if (!output.empty())
     SHARDC_RETURN_IF_ERROR(writeTexts(output, texts));

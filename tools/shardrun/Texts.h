@@ -15,7 +15,7 @@
 #ifndef SHARDC_TOOLS_SHARDRUN_TEXTS_H
 #define SHARDC_TOOLS_SHARDRUN_TEXTS_H
 
-#include "runtime/serve/Server.h"
+#include "tools/shardrun/Client.h"
 
 #include <string>
 
@@ -23,9 +23,9 @@ namespace shardrun {
 
 /// Reads `file`, runs all texts, prints how long it took, and writes what came
 /// to `output`, if it is not empty.
-shardc::runtime::Status runTexts(shardc::runtime::Session &session,
+shardc::runtime::Status runTexts(shardrt::Session &session,
                                  const std::string &file,
-                                 shardc::runtime::ServerOptions options,
+                                 shardrt_server_options options,
                                  const std::string &output);
 
 } // namespace shardrun

@@ -1,9 +1,8 @@
 //===- main.cpp - shardrun: runs an artifact of shardc --------------------===//
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Message.h"
-#include "runtime/launch/LoadProgress.h"
-#include "runtime/session/Processes.h"
 #include "tools/flags/Unexpected.h"
+#include "tools/shardrun/Client.h"
 #include "tools/shardrun/Devices.h"
 #include "tools/shardrun/LoadBar.h"
 #include "tools/shardrun/Options.h"
@@ -30,28 +29,39 @@ using namespace shardc::tensors;
 
 namespace {
 
-std::chrono::milliseconds timeoutOf(const Options &options) {
-  return std::chrono::milliseconds(
-      static_cast<int64_t>(options.timeout * 1000));
+Status join(const Options &options, shardrt::Processes &processes) {
+  shardrt_join_options from = {};
+  from.size = sizeof from;
+  from.timeout_seconds = options.timeout;
+  return statusOf(shardrt::Processes::join(processes, &from));
 }
 
-Status openSession(const Options &options, Processes *processes,
-                   std::unique_ptr<Session> &session) {
-  SessionOptions from;
-  from.processes = processes;
-  from.weightsRoot = options.weightsRoot;
-  from.device = options.device;
-  from.timeout = timeoutOf(options);
+/// The bar lives longer.
+Status openSession(const Options &options, const shardrt::Processes &processes,
+                   LoadBar &bar, shardrt::Session &session) {
+  const auto orNull = [](const std::string &text) {
+    return text.empty() ? nullptr : text.c_str();
+  };
+  shardrt_options from = {};
+  from.size = sizeof from;
+  from.processes = processes.get();
+  from.weights_root = orNull(options.weightsRoot);
+  from.device = orNull(options.device);
+  from.timeout_seconds = options.timeout;
   from.threads = options.threads;
-  from.checkReplicas = options.checkReplicas;
-  from.nativeCode = !options.noKernels;
+  from.check_replicas = options.checkReplicas;
+  from.no_kernels = options.noKernels;
   from.preflight = options.preflight;
-  from.cachePositions = options.preflight ? options.cache : 0;
-  from.loadsBeside = !options.loadsFirst;
+  from.cache_positions = options.preflight ? options.cache : 0;
+  from.loads_beside = !options.loadsFirst;
   from.measure = options.profile || !options.trace.empty();
-  if (LoadBar::isSeen() && (!processes || processes->rank() == 0))
-    from.progress = std::make_shared<LoadProgress>(LoadBar());
-  return Session::open(options.artifact, from, session);
+  if (LoadBar::isSeen() && processes.rank() == 0) {
+    from.on_progress = [](int64_t loaded, int64_t all, void *context) {
+      (*static_cast<LoadBar *>(context))(loaded, all);
+    };
+    from.progress_context = &bar;
+  }
+  return statusOf(shardrt::Session::open(options.artifact, session, &from));
 }
 
 /// Whether a state keeps them, by input and by output.
@@ -59,20 +69,18 @@ struct Kept {
   std::vector<char> inputs, outputs;
 };
 
-Kept findKept(const Session &session, const Options &options) {
-  Kept kept{std::vector<char>(session.inputs().size()),
-            std::vector<char>(session.outputs().size())};
+Kept findKept(const Model &model, const Options &options) {
   if (options.cache == 0)
-    return kept;
-  for (const CacheInfo &cache : session.caches())
-    kept.inputs[cache.input] = kept.outputs[cache.output] = 1;
+    return {std::vector<char>(model.inputs.size()),
+            std::vector<char>(model.outputs.size())};
+  Kept kept{model.inputIsCache, model.outputIsCache};
   // How rows lie follows from the steps.
-  for (size_t i = 0; session.page() > 0 && i < kept.inputs.size(); ++i)
-    kept.inputs[i] |= session.inputs()[i].name.rfind("rows.", 0) == 0;
+  for (size_t i = 0; model.page > 0 && i < kept.inputs.size(); ++i)
+    kept.inputs[i] |= model.inputs[i].name.rfind("rows.", 0) == 0;
   return kept;
 }
 
-Status readRequests(const Options &options, const Session &session,
+Status readRequests(const Options &options, const Model &model,
                     const Kept &kept, std::vector<FileRequest> &requests) {
   const size_t count = options.inputs.size();
   if (!options.expect.empty() && options.expect.size() != count)
@@ -82,63 +90,91 @@ Status readRequests(const Options &options, const Session &session,
                          options.expect.size());
   requests.resize(count);
   for (size_t r = 0; r < count; ++r) {
-    SHARDC_RETURN_IF_ERROR(readInputs(options.inputs[r], session.inputs(),
+    SHARDC_RETURN_IF_ERROR(readInputs(options.inputs[r], model.inputs,
                                       kept.inputs, requests[r].inputs));
     if (!options.expect.empty())
-      SHARDC_RETURN_IF_ERROR(readExpected(options.expect[r], session.outputs(),
+      SHARDC_RETURN_IF_ERROR(readExpected(options.expect[r], model.outputs,
                                           kept.outputs, requests[r].expected));
     if (!options.outputs.empty())
       requests[r].outputs =
           count == 1 ? options.outputs : requestPath(options.outputs, r);
-    requests[r].results.resize(session.outputs().size());
+    requests[r].results.resize(model.outputs.size());
   }
   return Status::ok();
 }
 
 /// One run of all requests: one after the other with a state, together without.
-Status runOnce(Session &session, State *state,
-               std::vector<FileRequest> &requests) {
-  std::vector<std::vector<InputTensor>> inputs;
-  std::vector<Request> together;
-  for (FileRequest &request : requests) {
-    inputs.push_back(request.tensors());
-    together.push_back({inputs.back(), request.results});
+Status runOnce(shardrt::Session &session, shardrt::State *state,
+               const std::vector<FileRequest> &requests,
+               std::vector<shardrt::Result> &results) {
+  std::vector<std::vector<shardrt::Input>> inputs;
+  for (size_t r = 0; r < requests.size(); ++r) {
+    inputs.push_back(inputsOf(requests[r].inputs));
     if (state)
       SHARDC_RETURN_IF_ERROR(
-          session.run(*state, inputs.back(), request.results));
+          statusOf(session.run(*state, inputs.back(), results[r])));
   }
-  return state ? Status::ok() : session.run(together);
+  return state ? Status::ok() : statusOf(session.run(inputs, results));
 }
 
-Status runAll(Session &session, const Options &options,
-              std::vector<FileRequest> &requests, RunTimes &times,
-              std::unique_ptr<State> &state) {
-  std::unique_ptr<SequencePool> pool;
+/// What came, but for what the state keeps; as long as `results`.
+Status takeOutputs(const Kept &kept, std::vector<FileRequest> &requests,
+                   const std::vector<shardrt::Result> &results) {
+  for (size_t r = 0; r < requests.size(); ++r)
+    for (size_t o = 0; o < kept.outputs.size(); ++o) {
+      if (kept.outputs[o])
+        continue;
+      shardrt::Output output;
+      SHARDC_RETURN_IF_ERROR(statusOf(results[r].output(o, output)));
+      SHARDC_RETURN_IF_ERROR(tensorOf(output, requests[r].results[o]));
+    }
+  return Status::ok();
+}
+
+/// What runs leave: outputs are views of results.
+struct Outcome {
+  RunTimes times;
+  shardrt::State state;
+  bool hasState = false;
+  std::vector<shardrt::Result> results;
+};
+
+Status runAll(shardrt::Session &session, const Model &model,
+              const Options &options, const Kept &kept,
+              std::vector<FileRequest> &requests, Outcome &outcome) {
+  shardrt::Pool pool;
+  const bool hasPool = options.cache > 0 && model.page > 0;
   Steps steps;
   SHARDC_RETURN_IF_ERROR(readSteps(options.sequences, requests.size(), steps));
-  if (options.cache > 0 && session.page() > 0)
-    SHARDC_RETURN_IF_ERROR(SequencePool::create(session, options.cache, pool));
+  if (hasPool)
+    SHARDC_RETURN_IF_ERROR(
+        statusOf(shardrt::Pool::create(session, options.cache, pool)));
   else if (!options.sequences.empty())
     return argumentError("--sequences: needs --cache, for how many positions "
                          "there is room, and a model that was compiled with "
                          "--serve");
   else if (options.cache > 0)
-    SHARDC_RETURN_IF_ERROR(session.createState(options.cache, state));
+    SHARDC_RETURN_IF_ERROR(
+        statusOf(session.createState(options.cache, outcome.state)));
+  outcome.hasState = options.cache > 0 && !hasPool;
+  outcome.results.resize(requests.size());
   for (int i = 0; i < options.repeat; ++i) {
-    if (state)
-      state->reset();
+    if (outcome.hasState)
+      outcome.state.reset();
     auto begin = std::chrono::steady_clock::now();
-    SHARDC_RETURN_IF_ERROR(pool ? runSteps(session, *pool, steps, requests)
-                                : runOnce(session, state.get(), requests));
+    SHARDC_RETURN_IF_ERROR(
+        hasPool ? runSteps(model, pool, steps, requests)
+                : runOnce(session, outcome.hasState ? &outcome.state : nullptr,
+                          requests, outcome.results));
     std::chrono::duration<double, std::milli> took =
         std::chrono::steady_clock::now() - begin;
-    times.push_back(took.count());
+    outcome.times.push_back(took.count());
   }
-  return Status::ok();
+  return hasPool ? Status::ok() : takeOutputs(kept, requests, outcome.results);
 }
 
 /// Prints one line an output; Mismatch if one is out of tolerance.
-Status compareOutputs(const Session &session, const Tolerance &tolerance,
+Status compareOutputs(const Model &model, const Tolerance &tolerance,
                       const Kept &kept, const FileRequest &request) {
   const std::vector<NamedTensor> &expected = request.expected;
   const std::vector<Tensor> &outputs = request.results;
@@ -147,59 +183,58 @@ Status compareOutputs(const Session &session, const Tolerance &tolerance,
     if (kept.outputs[o])
       continue;
     Comparison result = compare(outputs[o], expected[o].tensor, tolerance);
-    std::printf("%s\n",
-                comparisonText(o, session.outputs()[o].name, outputs[o], result)
-                    .c_str());
+    std::printf(
+        "%s\n",
+        comparisonText(o, model.outputs[o].name, outputs[o], result).c_str());
     if (result.fits)
       continue;
     if (status.isOk())
       status = Status::error(
           StatusCode::Mismatch,
-          message("output ", o, " '", session.outputs()[o].name,
+          message("output ", o, " '", model.outputs[o].name,
                   "' differs from the expected one: ", result.problem));
   }
   return status;
 }
 
-void printOutputs(const Session &session, const Kept &kept,
+void printOutputs(const Model &model, const Kept &kept,
                   const std::vector<Tensor> &outputs) {
   for (size_t o = 0; o < outputs.size(); ++o)
     if (!kept.outputs[o])
-      std::printf("output %zu '%s': %s %s\n", o,
-                  session.outputs()[o].name.c_str(),
+      std::printf("output %zu '%s': %s %s\n", o, model.outputs[o].name.c_str(),
                   shardc::artifact::elementName(outputs[o].element()),
                   shapeText(outputs[o].dims()).c_str());
 }
 
-Status findTolerance(const Options &options, const Session &session,
+Status findTolerance(const Options &options, const Model &model,
                      Tolerance &tolerance) {
   const bool given = !options.tolerance.empty();
-  if (parseTolerance(given ? options.tolerance : session.tolerance(),
-                     tolerance))
+  if (parseTolerance(given ? options.tolerance : model.tolerance, tolerance))
     return Status::ok();
   if (given)
     return argumentError("--tolerance ", options.tolerance,
                          ": expected f32, low, quant or ABS,REL such as "
                          "1e-4,1e-3");
-  return artifactError("the manifest's tolerance '", session.tolerance(),
+  return artifactError("the manifest's tolerance '", model.tolerance,
                        "' is unknown; use --tolerance");
 }
 
 /// Compares or lists the outputs, says how long it took; Mismatch if an output
 /// is not as expected.
-Status report(const Options &options, Session &session, const Kept &kept,
+Status report(const Options &options, shardrt::Session &session,
+              const Model &model, const Kept &kept,
               std::span<const FileRequest> requests, const RunTimes &times) {
   Tolerance tolerance;
-  SHARDC_RETURN_IF_ERROR(findTolerance(options, session, tolerance));
+  SHARDC_RETURN_IF_ERROR(findTolerance(options, model, tolerance));
   Status compared;
   for (const FileRequest &request : requests)
     if (options.expect.empty())
-      printOutputs(session, kept, request.results);
-    else if (Status status = compareOutputs(session, tolerance, kept, request);
+      printOutputs(model, kept, request.results);
+    else if (Status status = compareOutputs(model, tolerance, kept, request);
              compared.isOk())
       compared = status;
-  std::printf("%d %s, %zu %s: median %.3f ms\n", session.worldSize(),
-              session.worldSize() == 1 ? "rank" : "ranks", times.size(),
+  std::printf("%d %s, %zu %s: median %.3f ms\n", model.worldSize,
+              model.worldSize == 1 ? "rank" : "ranks", times.size(),
               times.size() == 1 ? "run" : "runs", median(times));
   if (options.profile)
     SHARDC_RETURN_IF_ERROR(printProfile(session));
@@ -207,15 +242,15 @@ Status report(const Options &options, Session &session, const Kept &kept,
 }
 
 /// The file of this process.
-std::string ownFile(const std::string &file, const Processes *processes) {
-  return processes && processes->rank() > 0
-             ? file + "." + std::to_string(processes->rank())
-             : file;
+std::string ownFile(const std::string &file,
+                    const shardrt::Processes &processes) {
+  return processes.rank() > 0 ? file + "." + std::to_string(processes.rank())
+                              : file;
 }
 
-void warnOfHostKernels(const Session &session) {
+void warnOfHostKernels(const shardrt::Statistics &statistics) {
   std::string names;
-  for (const std::string &name : session.hostKernels())
+  for (const std::string &name : statistics.notes(SHARDRT_HOST_KERNELS))
     names += (names.empty() ? "" : ", ") + name;
   if (!names.empty())
     std::fprintf(stderr,
@@ -225,61 +260,76 @@ void warnOfHostKernels(const Session &session) {
 }
 
 /// Once it has run.
-void warnOfHostInstructions(const Session &session) {
-  for (const std::string &why : session.hostInstructions())
+void warnOfHostInstructions(const shardrt::Statistics &statistics) {
+  for (const std::string &why : statistics.notes(SHARDRT_HOST_INSTRUCTIONS))
     std::fprintf(stderr, "shardrun: warning: runs on the host: %s\n",
                  why.c_str());
 }
 
 /// What each process writes: of its own ranks.
-Status writeOwn(const Options &options, const Processes *processes,
-                const Session &session, const RunTimes &times,
-                const std::vector<StateMemory> &caches) {
+Status writeOwn(const Options &options, const shardrt::Processes &processes,
+                const shardrt::Session &session,
+                const shardrt::Statistics &statistics, const RunTimes &times,
+                const std::vector<shardrt::RankMemory> &caches) {
   if (!options.trace.empty())
     SHARDC_RETURN_IF_ERROR(
-        session.writeTrace(ownFile(options.trace, processes)));
+        statusOf(session.writeTrace(ownFile(options.trace, processes))));
   return options.statsJson.empty()
              ? Status::ok()
-             : writeStats(ownFile(options.statsJson, processes), session, times,
-                          caches);
+             : writeStats(ownFile(options.statsJson, processes), statistics,
+                          times, caches);
 }
 
 /// The processes of a session, in which others take the place of those that are
 /// gone.
 class Company {
 public:
-  Company(const Options &options, std::unique_ptr<Processes> &processes)
+  Company(const Options &options, shardrt::Processes &processes)
       : options(options), processes(processes), left(options.rejoin) {}
 
-  const Processes *get() const { return processes.get(); }
-  bool isLead() const { return !processes || processes->rank() == 0; }
+  const shardrt::Processes &get() const { return processes; }
+  bool isLead() const { return processes.rank() == 0; }
   /// Whether to go on with others after that.
-  bool mayGoOn(const Session &session, const Status &status) {
-    return !status.isOk() && processes && session.isLost() && left-- > 0;
+  bool mayGoOn(const shardrt::Session &session, const Status &status) {
+    return !status.isOk() && processes.get() && session.isLost() && left-- > 0;
   }
-  Status meetAgain(Session &session) {
-    std::unique_ptr<Processes> again;
-    SHARDC_RETURN_IF_ERROR(
-        Processes::join({std::nullopt, timeoutOf(options)}, again));
-    SHARDC_RETURN_IF_ERROR(session.reopen(again.get()));
+  Status meetAgain(shardrt::Session &session) {
+    shardrt::Processes again;
+    SHARDC_RETURN_IF_ERROR(join(options, again));
+    SHARDC_RETURN_IF_ERROR(statusOf(session.reopen(again)));
     processes = std::move(again);
     return Status::ok();
   }
   /// Of a server, on a thread of it.
-  Status reopen(Session &session) {
-    if (!processes)
-      return session.reopen();
+  Status reopen(shardrt::Session &session) {
+    if (!processes.get())
+      return statusOf(session.reopen());
     return left-- > 0 ? meetAgain(session)
                       : artifactError("no other process is waited for");
   }
 
 private:
   const Options &options;
-  std::unique_ptr<Processes> &processes;
+  shardrt::Processes &processes;
   int left;
 };
 
-Status serveTexts(const Options &options, Company &company, Session &session) {
+/// Of a server that has lost its session.
+struct Reopening {
+  Company &company;
+  shardrt::Session &session;
+
+  static shardrt_status call(shardrt_session *, const char *, void *context) {
+    const auto &own = *static_cast<const Reopening *>(context);
+    const Status status = own.company.reopen(own.session);
+    // So that its message is the last error of this thread.
+    return shardrt_conclude(nullptr, static_cast<shardrt_status>(status.code()),
+                            status.message().c_str());
+  }
+};
+
+Status serveTexts(const Options &options, Company &company,
+                  shardrt::Session &session) {
   if (options.cache == 0)
     return argumentError("--texts: needs --cache, for how many positions there "
                          "is room");
@@ -289,44 +339,55 @@ Status serveTexts(const Options &options, Company &company, Session &session) {
     return argumentError(
         "--texts: texts are all that runs: leave out --inputs, "
         "--sequences, --expect, --repeat and --stats-json");
-  ServerOptions server{options.cache, options.stepTokens, options.stepRows};
-  server.slowdown = options.stepSlowdown;
-  server.reopen = [&](Session &lost, const Status &) {
-    return company.reopen(lost);
-  };
+  shardrt_server_options server = {};
+  server.size = sizeof server;
+  server.positions = options.cache;
+  server.step_tokens = options.stepTokens;
+  server.step_rows = options.stepRows;
+  server.slowdown = options.stepSlowdown > 0 ? options.stepSlowdown : -1;
+  Reopening reopening{company, session};
+  server.reopen = Reopening::call;
+  server.context = &reopening;
   return runTexts(session, options.texts, server, options.outputs);
 }
 
 /// All ranks, or rank 0 of several processes.
-Status lead(const Options &options, const Processes *processes,
-            Session &session) {
+Status lead(const Options &options, const shardrt::Processes &processes,
+            shardrt::Session &session) {
+  Model model;
+  SHARDC_RETURN_IF_ERROR(describe(session, model));
   Tolerance tolerance; // a wrong one is an error before the run
-  SHARDC_RETURN_IF_ERROR(findTolerance(options, session, tolerance));
-  const Kept kept = findKept(session, options);
+  SHARDC_RETURN_IF_ERROR(findTolerance(options, model, tolerance));
+  const Kept kept = findKept(model, options);
   std::vector<FileRequest> requests;
-  SHARDC_RETURN_IF_ERROR(readRequests(options, session, kept, requests));
-  RunTimes times;
-  std::unique_ptr<State> state; // if there is one
-  SHARDC_RETURN_IF_ERROR(runAll(session, options, requests, times, state));
-  warnOfHostInstructions(session);
+  SHARDC_RETURN_IF_ERROR(readRequests(options, model, kept, requests));
+  Outcome outcome;
+  SHARDC_RETURN_IF_ERROR(
+      runAll(session, model, options, kept, requests, outcome));
+  shardrt::Statistics statistics;
+  SHARDC_RETURN_IF_ERROR(
+      statusOf(shardrt::Statistics::create(session, statistics)));
+  warnOfHostInstructions(statistics);
   for (const FileRequest &request : requests)
     if (!request.outputs.empty())
-      SHARDC_RETURN_IF_ERROR(writeOutputs(request.outputs, session.outputs(),
+      SHARDC_RETURN_IF_ERROR(writeOutputs(request.outputs, model.outputs,
                                           kept.outputs, request.results));
   if (!options.outputs.empty())
     removeOtherRequests(options.outputs, requests.size());
   SHARDC_RETURN_IF_ERROR(
-      writeOwn(options, processes, session, times,
-               state ? state->memory() : std::vector<StateMemory>()));
-  return report(options, session, kept, requests, times);
+      writeOwn(options, processes, session, statistics, outcome.times,
+               outcome.hasState ? outcome.state.memory()
+                                : std::vector<shardrt::RankMemory>()));
+  return report(options, session, model, kept, requests, outcome.times);
 }
 
 /// What a process does in its company, as long as there is one.
-Status runOn(const Options &options, Company &company, Session &session) {
+Status runOn(const Options &options, Company &company,
+             shardrt::Session &session) {
   for (;;) {
     Status status;
     if (!company.isLead())
-      status = session.follow();
+      status = statusOf(session.follow());
     else if (options.texts.empty())
       status = lead(options, company.get(), session);
     else
@@ -339,26 +400,34 @@ Status runOn(const Options &options, Company &company, Session &session) {
   }
 }
 
-/// `processes`: null where all ranks are threads.
-Status run(const Options &options, std::unique_ptr<Processes> &processes) {
-  std::unique_ptr<Session> session;
-  SHARDC_RETURN_IF_ERROR(openSession(options, processes.get(), session));
+/// `processes`: none where all ranks are threads.
+Status run(const Options &options, shardrt::Processes &processes) {
+  LoadBar bar;
+  shardrt::Session session;
+  SHARDC_RETURN_IF_ERROR(openSession(options, processes, bar, session));
   Company company(options, processes);
+  shardrt::Statistics statistics;
+  SHARDC_RETURN_IF_ERROR(
+      statusOf(shardrt::Statistics::create(session, statistics)));
   if (company.isLead())
-    warnOfHostKernels(*session);
+    warnOfHostKernels(statistics);
   if (options.preflight) {
-    for (const std::string &line : session->placement())
+    for (const std::string &line : statistics.notes(SHARDRT_PLACEMENT))
       std::printf("%s\n", line.c_str());
     std::printf("preflight passed\n");
     return Status::ok();
   }
-  SHARDC_RETURN_IF_ERROR(runOn(options, company, *session));
+  SHARDC_RETURN_IF_ERROR(runOn(options, company, session));
   if (company.isLead())
     return Status::ok();
-  if (!options.trace.empty() && session->profile().empty())
+  SHARDC_RETURN_IF_ERROR(
+      statusOf(shardrt::Statistics::create(session, statistics)));
+  if (!options.trace.empty() && statistics.instructions().empty())
     return Status::ok(); // nothing has run here: rank 0 says why
-  return writeOwn(options, company.get(), *session, {},
-                  session->followedMemory());
+  std::vector<shardrt::RankMemory> caches;
+  for (const shardrt_cache_memory &each : statistics.caches())
+    caches.push_back({each.rank, each.committed_bytes, each.reserved_bytes});
+  return writeOwn(options, company.get(), session, statistics, {}, caches);
 }
 
 /// That what was printed arrived. Only rank 0 prints.
@@ -372,28 +441,35 @@ Status flushOutput() {
                              : "it is full, or nobody reads it");
 }
 
+/// The status that all processes get.
+Status conclude(shardrt::Processes &processes, const Status &status) {
+  if (!processes.get())
+    return status;
+  const auto code = static_cast<shardrt_status>(status.code());
+  return statusOf(
+      shardrt_conclude(processes.get(), code, status.message().c_str()));
+}
+
 /// All of it, in one process or as one of several.
-Status runHere(const Options &options, std::unique_ptr<Processes> &processes) {
+Status runHere(const Options &options, shardrt::Processes &processes) {
   try {
-    SHARDC_RETURN_IF_ERROR(
-        Processes::join({std::nullopt, timeoutOf(options)}, processes));
+    SHARDC_RETURN_IF_ERROR(join(options, processes));
     Status status = run(options, processes);
     if (Status printed = flushOutput(); status.isOk())
       status = printed;
-    return processes ? processes->conclude(status) : status;
+    return conclude(processes, status);
   } catch (const std::exception &error) {
-    Status status = artifactError("out of memory: ", error.what());
-    return processes ? processes->conclude(status) : status;
+    return conclude(processes, artifactError("out of memory: ", error.what()));
   }
 }
 
 /// The exit status of a program that is done, which says why.
-int concluded(const Status &status, std::unique_ptr<Processes> processes) {
+int concluded(const Status &status, shardrt::Processes processes) {
   if (status.isOk())
     return 0;
-  if (!processes || processes->isSpeaker())
+  if (processes.isSpeaker())
     std::fprintf(stderr, "shardrun: error: %s\n", status.message().c_str());
-  processes.reset(); // the others see that this one ends
+  processes = {}; // the others see that this one ends
   // A rank that no longer answers still runs: nothing may be taken from it.
   std::_Exit(static_cast<int>(status.code()));
 }
@@ -420,7 +496,7 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
     app.exit(done);
-    return concluded(flushOutput(), nullptr);
+    return concluded(flushOutput(), {});
   } catch (const CLI::ExtrasError &) {
     std::fprintf(stderr, "shardrun: error: %s; see shardrun --help\n",
                  shardc::unexpectedText(app).c_str());
@@ -431,8 +507,10 @@ int main(int argc, char **argv) {
     return static_cast<int>(StatusCode::InvalidArgument);
   }
   if (options.listsDevices) {
-    printDevices();
-    return concluded(flushOutput(), nullptr);
+    Status status = printDevices();
+    if (Status printed = flushOutput(); status.isOk())
+      status = printed;
+    return concluded(status, {});
   }
   if (options.artifact.empty() ||
       (options.inputs.empty() && options.texts.empty() && !options.preflight)) {
@@ -442,7 +520,7 @@ int main(int argc, char **argv) {
                  options.artifact.empty() ? "artifact" : "--inputs");
     return static_cast<int>(StatusCode::InvalidArgument);
   }
-  std::unique_ptr<Processes> processes;
+  shardrt::Processes processes;
   const Status status = runHere(options, processes);
   return concluded(status, std::move(processes));
 }

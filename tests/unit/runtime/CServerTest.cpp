@@ -179,6 +179,23 @@ TEST_F(CServer, whoReopensIsToldWhy) {
   EXPECT_NE(why.find("no longer answers"), std::string::npos) << why;
 }
 
+/// Below 0 a step takes parts of prompts however long it then is; what lies
+/// between 0 and 1 is no slowdown.
+TEST_F(CServer, stepsMayBeSlowedDownByAny) {
+  shardrt_server_options options = {};
+  options.slowdown = -1;
+  open(1, 800, options);
+  shardrt::Text text;
+  ASSERT_TRUE(server.submit(request({3, 4, 5}, 20), text).isOk());
+  ASSERT_TRUE(text.wait().isOk());
+  EXPECT_EQ(text.tokens(), expectedOf({3, 4, 5}, 20));
+  server = {};
+  options.size = sizeof options;
+  options.slowdown = 0.5;
+  EXPECT_EQ(shardrt::Server::create(session, server, &options).code(),
+            SHARDRT_INVALID_ARGUMENT);
+}
+
 TEST_F(CServer, whoCannotReopenEndsAll) {
   shardrt_server_options options = {};
   options.reopen = [](shardrt_session *, const char *, void *) {
