@@ -59,7 +59,8 @@ Status readTexts(const std::string &file, std::vector<Text> &texts) {
     Text &text = texts.emplace_back();
     text.request.prompt = entry["prompt"].get<std::vector<int64_t>>();
     text.request.maxTokens = entry["tokens"].get<int64_t>();
-    text.request.deadlineMs = entry.value("deadline_ms", int64_t(0));
+    text.request.deadlineMs =
+        std::max(int64_t(0), entry.value("deadline_ms", int64_t(0)));
     if (entry.contains("inputs"))
       SHARDC_RETURN_IF_ERROR(
           readInputs(file, entry["inputs"].get<std::string>(), text));

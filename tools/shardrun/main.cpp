@@ -2,7 +2,7 @@
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Message.h"
 #include "tools/flags/Unexpected.h"
-#include "tools/shardrun/Client.h"
+#include "tools/shardrun/Company.h"
 #include "tools/shardrun/Devices.h"
 #include "tools/shardrun/LoadBar.h"
 #include "tools/shardrun/Options.h"
@@ -28,13 +28,6 @@ using namespace shardrun;
 using namespace shardc::tensors;
 
 namespace {
-
-Status join(const Options &options, shardrt::Processes &processes) {
-  shardrt_join_options from = {};
-  from.size = sizeof from;
-  from.timeout_seconds = options.timeout;
-  return statusOf(shardrt::Processes::join(processes, &from));
-}
 
 /// The bar lives longer.
 Status openSession(const Options &options, const shardrt::Processes &processes,
@@ -280,54 +273,6 @@ Status writeOwn(const Options &options, const shardrt::Processes &processes,
                           times, caches);
 }
 
-/// The processes of a session, in which others take the place of those that are
-/// gone.
-class Company {
-public:
-  Company(const Options &options, shardrt::Processes &processes)
-      : options(options), processes(processes), left(options.rejoin) {}
-
-  const shardrt::Processes &get() const { return processes; }
-  bool isLead() const { return processes.rank() == 0; }
-  /// Whether to go on with others after that.
-  bool mayGoOn(const shardrt::Session &session, const Status &status) {
-    return !status.isOk() && processes.get() && session.isLost() && left-- > 0;
-  }
-  Status meetAgain(shardrt::Session &session) {
-    shardrt::Processes again;
-    SHARDC_RETURN_IF_ERROR(join(options, again));
-    SHARDC_RETURN_IF_ERROR(statusOf(session.reopen(again)));
-    processes = std::move(again);
-    return Status::ok();
-  }
-  /// Of a server, on a thread of it.
-  Status reopen(shardrt::Session &session) {
-    if (!processes.get())
-      return statusOf(session.reopen());
-    return left-- > 0 ? meetAgain(session)
-                      : artifactError("no other process is waited for");
-  }
-
-private:
-  const Options &options;
-  shardrt::Processes &processes;
-  int left;
-};
-
-/// Of a server that has lost its session.
-struct Reopening {
-  Company &company;
-  shardrt::Session &session;
-
-  static shardrt_status call(shardrt_session *, const char *, void *context) {
-    const auto &own = *static_cast<const Reopening *>(context);
-    const Status status = own.company.reopen(own.session);
-    // So that its message is the last error of this thread.
-    return shardrt_conclude(nullptr, static_cast<shardrt_status>(status.code()),
-                            status.message().c_str());
-  }
-};
-
 Status serveTexts(const Options &options, Company &company,
                   shardrt::Session &session) {
   if (options.cache == 0)
@@ -439,15 +384,6 @@ Status flushOutput() {
   return artifactError("cannot write to standard output: ",
                        errno ? std::strerror(errno)
                              : "it is full, or nobody reads it");
-}
-
-/// The status that all processes get.
-Status conclude(shardrt::Processes &processes, const Status &status) {
-  if (!processes.get())
-    return status;
-  const auto code = static_cast<shardrt_status>(status.code());
-  return statusOf(
-      shardrt_conclude(processes.get(), code, status.message().c_str()));
 }
 
 /// All of it, in one process or as one of several.
