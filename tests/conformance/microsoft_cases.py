@@ -227,6 +227,28 @@ def positions(c):
               np.sin(angles), ids], outputs=3, has_symbols=False, num_heads=2, kv_num_heads=1, do_rotary=1)  # fmt: skip
 
 
+def windowed_caches(c):
+    """Caches of the last tokens alone: of the window's size and of more, from nothing, one token or several at a time.
+
+    Those that keep fewer than they have room for leave the rest open, so that all are full, or were never.
+    """
+    window, angles = 4, c.random.uniform(-3, 3, (40, 8)).astype(np.float32)
+    for name, room, totals, new in (
+        ("prompt", 4, [3, 3], 3), ("long_prompt", 4, [9], 9), ("first_steps", 4, [3, 1], 1), ("steps", 4, [9, 5], 1), ("chunk", 4, [9], 3),
+        ("long_chunk", 4, [12], 7), ("roomy_prompt", 6, [9], 9), ("roomy_step", 6, [9], 1), ("roomy_full", 6, [6], 1), ("roomy_chunk", 6, [12], 4),
+    ):  # fmt: skip
+        rows = len(totals)
+        q, k, v = (c.floats(rows, new, heads * 16) for heads in (2, 1, 1))
+        caches = [c.floats(rows, 1, room, 16) for _ in range(2)]
+        if max(totals) <= room:  # behind what there is
+            for row, total in enumerate(totals):
+                for cache in caches:
+                    cache[row, :, max(total - new, 0) :] = 0
+        last = np.array(totals, np.int32) - 1
+        c.add(f"GroupQueryAttention.window_{name}", [q, k, v, *caches, last, np.array([max(totals)], np.int32), np.cos(angles), np.sin(angles)],
+              outputs=3, has_symbols=False, num_heads=2, kv_num_heads=1, do_rotary=1, local_window_size=window, sliding_window_cache=1)  # fmt: skip
+
+
 def stacks_and_windows(c):
     """Windows that end behind the pads, and products of stacks of integers."""
     target = [np.float32(0.2), np.uint8(100)]
@@ -265,6 +287,7 @@ def collect():
     positions(collector)
     stacks_and_windows(collector)
     unseeing_rows(collector)
+    windowed_caches(collector)
     return collector.cases
 
 

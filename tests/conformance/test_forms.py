@@ -123,6 +123,35 @@ class Forms(EndToEnd):
             weights = np.exp(scores) / np.exp(scores).sum()
             np.testing.assert_allclose(output[row, 0], weights @ values, atol=1e-5)
 
+    def test_cache_of_the_last_tokens(self):
+        """Steps of 1 and more, of prompts and behind them, on one with room: what it keeps follows from how many there were."""
+        window, size = 3, 16
+        for room, symbolic, tp in ((5, False, 1), (5, True, 2), (3, True, 1)):
+            q, k, v = (self.draw.floats(1, 17, heads * size) for heads in (4, 2, 2))
+            caches, count = [np.zeros((1, 2, room, size), F32)] * 2, 0
+            heads = [x.reshape(17, -1, size).transpose(1, 0, 2) for x in (q, k, v)]
+            for new in (2, 1, 1, 1, 1, 3, 1, 6, 1):
+                now = slice(count, count + new)
+                count += new
+                made = case(self.draw, "GroupQueryAttention", q[:, now], k[:, now], v[:, now], *caches, np.array([count - 1], I32), np.array(count, I32),
+                            results=3, domain=MICROSOFT, num_heads=4, kv_num_heads=2, local_window_size=window, sliding_window_cache=1)  # fmt: skip
+                made.symbols = {room: "room"} if symbolic and new not in (1, 2, room) else {}
+                with self.subTest(room=room, count=count, new=new):
+                    output, *caches = map(np.array, self.outputs(made, tp))
+                    step = room - window + 1
+                    kept = count if count <= room else count - step * -((room - count) // step)
+                    for cache, all_heads in zip(caches, heads[1:], strict=True):
+                        self.assertEqual(cache.shape, (1, 2, room, size))
+                        np.testing.assert_array_equal(cache[0, :, :kept], all_heads[:, count - kept : count])
+                        cache[0, :, kept:] = np.nan  # may be anything
+                    for row in range(new):
+                        seen = slice(max(now.start + row + 1 - window, 0), now.start + row + 1)
+                        for head in range(4):
+                            scores = heads[1][head // 2, seen] @ heads[0][head, now.start + row] / 4
+                            weights = np.exp(scores) / np.exp(scores).sum()
+                            found = output[0, row, head * size :][:size]
+                            np.testing.assert_allclose(found, weights @ heads[2][head // 2, seen], atol=1e-5)
+
     def test_last_query_of_causal_attention_to_a_cache_sees_all_of_it(self):
         """The operator's keys are a cache of 5, the queries the last of them: the only one saw the first key alone."""
         for queries in (1, 3):

@@ -8,6 +8,9 @@
 //           start + i - window < j <= start + i
 //   y       = softmax(cap(scale q k) + bias, sink) v
 //
+// With sliding_window_cache past has those of the first `start` that are not gone,
+// and what is kept is what is not gone of all.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/onnx/evaluate/microsoft/AttentionRow.h"
@@ -50,7 +53,8 @@ public:
 private:
   bool read();
   Outcome normAndRotate();
-  Outcome join(unsigned past, const Tensor &added);
+  Outcome join(unsigned past, const Tensor &added, Tensor &y);
+  Tensor kept(const Tensor &joined);
   void norm(Tensor &heads, unsigned weight) const;
   Outcome rotate(Tensor &heads) const;
   /// Of query i of a row, as position_ids say or the row's length.
@@ -60,6 +64,9 @@ private:
   int64_t startOf(int64_t row) const {
     return std::max<int64_t>(lengthOf(row) - added, 0);
   }
+  bool isWindowed() const { return op.getSlidingWindowCache() != 0; }
+  /// Of the first `count` tokens of a row.
+  int64_t goneOf(int64_t count) const;
   int64_t lengthOf(int64_t row) const {
     return int64_t(d.operand(kLast)->data[row]) + 1;
   }
@@ -70,7 +77,8 @@ private:
   mutable MicrosoftGroupQueryAttentionOp op; ///< accessors are not const
   Type element;
   int64_t batch = 0, added = 0, heads = 0, kvHeads = 0, width = 0;
-  Tensor q, k, v; ///< [b, n, s, d]
+  Tensor q, k, v;      ///< [b, n, s, d]
+  Tensor keys, values; ///< those of before, too
 };
 
 } // namespace
@@ -172,25 +180,39 @@ Outcome GroupQuery::normAndRotate() {
   return outcome == Outcome::Done ? rotate(k) : outcome;
 }
 
+/// They leave when there is no room, and make some for more than one.
+int64_t GroupQuery::goneOf(int64_t count) const {
+  if (!isWindowed())
+    return 0;
+  const int64_t room = d.operand(kOldKeys)->shape[2];
+  const int64_t most = room - d.size(op.getLocalWindowSize()) + 1;
+  int64_t gone = 0;
+  while (count - gone > room)
+    gone += most;
+  return gone;
+}
+
 /// A cache has room for all tokens, or grows by the new ones.
 int64_t GroupQuery::capacity(const Tensor *old) const {
   if (!old)
     return added;
+  if (isWindowed())
+    return old->shape[2] + added;
   const Tensor *total = d.operand(kTotal);
   return total ? std::max(old->shape[2], integerAt(*total, 0))
                : old->shape[2] + added;
 }
 
 /// The old ones of a row up to its start, then the new ones.
-Outcome GroupQuery::join(unsigned past, const Tensor &more) {
+Outcome GroupQuery::join(unsigned past, const Tensor &more, Tensor &y) {
   const Tensor *old = d.operand(past);
   if (old && (old->rank() != 4 || old->shape[0] != batch ||
               old->shape[1] != kvHeads || old->shape[3] != width))
     return Outcome::Unfit;
   const int64_t length = capacity(old);
-  Tensor &y = d.result(element, {batch, kvHeads, length, width});
+  y = Tensor(element, {batch, kvHeads, length, width});
   for (int64_t b = 0; b < batch; ++b) {
-    const int64_t start = old ? startOf(b) : 0;
+    const int64_t start = old ? startOf(b) - goneOf(startOf(b)) : 0;
     if (start + added > length || start > (old ? old->shape[2] : 0))
       return Outcome::Invalid;
     for (int64_t h = 0; h < kvHeads; ++h)
@@ -202,7 +224,21 @@ Outcome GroupQuery::join(unsigned past, const Tensor &more) {
   return Outcome::Done;
 }
 
+Tensor GroupQuery::kept(const Tensor &joined) {
+  if (!isWindowed())
+    return joined;
+  const int64_t room = joined.shape[2] - added;
+  Tensor y(element, {batch, kvHeads, room, width});
+  forEachIndex(y.shape, [&](Index i) {
+    const int64_t from = goneOf(lengthOf(i[0])) - goneOf(startOf(i[0])) + i[2];
+    at(y, i) =
+        at(joined, {i[0], i[1], std::min(from, joined.shape[2] - 1), i[3]});
+  });
+  return y;
+}
+
 bool GroupQuery::sees(int64_t row, int64_t query, int64_t key) const {
+  key += goneOf(startOf(row));
   const int64_t place = startOf(row) + query;
   const int64_t window = op.getLocalWindowSize();
   return key < lengthOf(row) && (op.getCausal() == 0 || key <= place) &&
@@ -211,7 +247,6 @@ bool GroupQuery::sees(int64_t row, int64_t query, int64_t key) const {
 
 Outcome GroupQuery::attend() {
   Tensor y(element, {batch, added, heads * width});
-  const Tensor &keys = d.call.results[1], &values = d.call.results[2];
   const Tensor *bias = d.operand(kBias), *sink = d.operand(kSink);
   const auto ownWidth = d.modelSize(kQuery, 1);
   const int64_t share = d.operand(kNewKey)
@@ -261,13 +296,23 @@ Outcome GroupQuery::attend() {
 Outcome GroupQuery::define() {
   if (!read())
     return Outcome::Unfit;
+  const Tensor *old = d.operand(kOldKeys);
+  if (isWindowed() &&
+      (!old || old->rank() != 4 || !d.operand(kOldValues) ||
+       int64_t(op.getLocalWindowSize()) <= 0 || d.operand(kBias) ||
+       old->shape[2] < d.size(op.getLocalWindowSize())))
+    return Outcome::Unfit;
   Outcome outcome = normAndRotate();
   d.call.results.emplace_back(); // written last
   if (outcome == Outcome::Done)
-    outcome = join(kOldKeys, k);
+    outcome = join(kOldKeys, k, keys);
   if (outcome == Outcome::Done)
-    outcome = join(kOldValues, v);
-  return outcome == Outcome::Done ? attend() : outcome;
+    outcome = join(kOldValues, v, values);
+  if (outcome != Outcome::Done)
+    return outcome;
+  d.call.results.push_back(kept(keys));
+  d.call.results.push_back(kept(values));
+  return attend();
 }
 
 void defineGroupQueryAttention(Evaluators &all) {

@@ -9,6 +9,15 @@
 //   keys of row 0   p0 p1 p2 p3 n0        position 4
 //   keys of row 1   p0 p1 n0 0  0         position 2
 //
+// With sliding_window_cache a cache of c tokens keeps no more than them, and at
+// least the window w: when it is full, c - w + 1 leave it at once. What T tokens
+// leave follows from T alone, so that steps of any size leave the same:
+//
+//   gone(T) = ceil(max(T - c, 0) / (c - w + 1)) * (c - w + 1)
+//
+// Keys of a step are those that were there and the new ones, [.., c + s, ..],
+// whose first stands at gone(T - s); then c of them are kept, from gone(T) on.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/onnx/ops/Arithmetic.h"
@@ -50,7 +59,7 @@ enum Input {
 class GroupQueryAttention {
 public:
   GroupQueryAttention(MicrosoftGroupQueryAttentionOp op, Decomposition &d)
-      : op(op), d(d) {}
+      : op(op), d(d), window(op.getLocalWindowSize()) {}
 
   LogicalResult replace() {
     if (failed(checkSupported()) || failed(findHeads()))
@@ -69,15 +78,19 @@ public:
     AttentionHeads heads = {
         q, keys, values, *scale, op.getSoftcap().convertToFloat(), sinks()};
     Value result = attend(d, heads, mask(d.dims(keys)[2]));
-    return d.replaceBy({mergeHeads(d, result), keys, values});
+    return d.replaceBy({mergeHeads(d, result), keep(keys), keep(values)});
   }
 
 private:
   LogicalResult checkSupported();
+  LogicalResult checkWindow();
   LogicalResult findHeads();
   std::optional<int64_t> biasColumns();
   LogicalResult findCapacity();
   void findPositions();
+  LogicalResult findWindow();
+  Value goneOf(Value counts);
+  Value keep(Value joined);
   Value norm(Value heads, unsigned weight);
   /// Of a past that grows, or is none.
   DimExpr pastLength() {
@@ -94,12 +107,15 @@ private:
 
   MicrosoftGroupQueryAttentionOp op;
   Decomposition &d;
+  const int64_t window;    ///< none: below 1
   Value q, k, v;           ///< [b, heads, s, d]
   DimExpr batch, added;    ///< b, s
   Value lengths;           ///< i64 [b], of keys
   Value pastLengths;       ///< i64 [b]
   Value positions;         ///< i64 [b, s], of queries
   bool inCapacity = false; ///< past has room for new keys
+  bool isWindowed = false; ///< caches have the last tokens alone
+  Value gone;              ///< i64 [b], of tokens before these; where windowed
 };
 
 } // namespace
@@ -109,9 +125,6 @@ LogicalResult GroupQueryAttention::checkSupported() {
   if (op.getKQuantType() != "NONE" || op.getVQuantType() != "NONE" ||
       op.getKvCacheBitWidth() != 0)
     return d.refuse("a quantised cache", plain);
-  if (op.getSlidingWindowCache() != 0)
-    return d.refuse("sliding_window_cache",
-                    "export with windowed_kv_cache=false");
   if (failed(d.refuseOperand(kKeyScale, "k_scale", plain)) ||
       failed(d.refuseOperand(kValueScale, "v_scale", plain)) ||
       failed(d.refuseResult(3, "output_qk")) ||
@@ -122,7 +135,25 @@ LogicalResult GroupQueryAttention::checkSupported() {
   for (unsigned past : {kPastKey, kPastValue})
     if (failed(d.expectRank(d.operand(past), "a cache", 4)))
       return failure();
-  return success();
+  return checkWindow();
+}
+
+LogicalResult GroupQueryAttention::checkWindow() {
+  isWindowed = op.getSlidingWindowCache() != 0;
+  if (!isWindowed)
+    return success();
+  if (window <= 0)
+    return op.emitOpError(
+               "has sliding_window_cache and a local_window_size of ")
+           << window << ", expected one above 0";
+  if (!d.operand(kPastKey) || !d.operand(kPastValue))
+    return op.emitOpError("has sliding_window_cache, but not both past_key and "
+                          "past_value, whose size says how much they keep");
+  if (!d.operand(kTotalLength))
+    return op.emitOpError("has sliding_window_cache, but no "
+                          "total_sequence_length");
+  return d.refuseOperand(kAttentionBias, "attention_bias",
+                         "export with windowed_kv_cache=false");
 }
 
 /// A query without a key holds q | k | v.
@@ -161,6 +192,47 @@ void GroupQueryAttention::findPositions() {
   positions = d.add(d.reshape(pastLengths, {batch, 1}), d.range(0, added));
 }
 
+/// total_sequence_length says nothing of such caches, but whether all is new.
+LogicalResult GroupQueryAttention::findWindow() {
+  const DimExpr capacity = pastLength();
+  if (op.getDoRotary() == 0 || !d.operand(kPositionIds))
+    op->setOperand(kTotalLength, d.absent());
+  gone = goneOf(pastLengths);
+  return d.inference.assume(op, GuardKind::AtLeast, capacity, DimExpr(window),
+                            "GroupQueryAttention: a cache of " +
+                                capacity.str() +
+                                " with sliding_window_cache and a window of " +
+                                std::to_string(window));
+}
+
+/// i64 [b]: of so many tokens, those that caches no longer have.
+Value GroupQueryAttention::goneOf(Value counts) {
+  const DimExpr capacity = pastLength();
+  const DimExpr step = capacity - window + 1;
+  Value over = d.make<MaxOp>(
+      {d.sub(counts, d.integer(d.i64(), capacity)), d.integer(d.i64(), 0)});
+  if (step == 1)
+    return over;
+  Value steps = d.make<DivOp>(
+      {d.add(over, d.integer(d.i64(), step - 1)), d.integer(d.i64(), step)});
+  return d.mul(steps, d.integer(d.i64(), step));
+}
+
+/// What a cache keeps of a step's keys or values. Rows behind those that there
+/// are may have anything.
+Value GroupQueryAttention::keep(Value joined) {
+  if (!isWindowed)
+    return joined;
+  Decomposition::Dims dims = d.dims(joined);
+  Value first = d.reshape(d.sub(goneOf(lengths), gone), {batch, 1, 1, 1});
+  Value rows = d.add(
+      first, d.reshape(d.range(0, pastLength()), {1, 1, pastLength(), 1}));
+  rows = d.make<MinOp>({rows, d.integer(d.i64(), dims[2] - 1)});
+  dims[2] = pastLength();
+  return d.make<GatherElementsOp>({joined, d.expand(rows, dims)},
+                                  {d.attribute("axis", 2)});
+}
+
 /// Nothing where there is no bias, or its size is not known.
 std::optional<int64_t> GroupQueryAttention::biasColumns() {
   Value bias = d.operand(kAttentionBias);
@@ -174,6 +246,8 @@ std::optional<int64_t> GroupQueryAttention::biasColumns() {
 /// which has a column for each token, is known to be beyond it. What is assumed
 /// is checked, on what is read from the data too.
 LogicalResult GroupQueryAttention::findCapacity() {
+  if (isWindowed)
+    return findWindow();
   Value past = d.operand(kPastKey), length = d.operand(kTotalLength);
   if (!past && length)
     op->setOperand(kTotalLength, d.absent()); // what there is is new
@@ -206,7 +280,7 @@ Value GroupQueryAttention::norm(Value heads, unsigned weight) {
 
 /// Whether all tokens are new, true or false; null where that is known.
 Value GroupQueryAttention::isFirstPrompt() {
-  if (inCapacity)
+  if (inCapacity || isWindowed)
     return d.make<EqualOp>(
         {d.cast(d.reshape(d.operand(kTotalLength), {}), d.i64()),
          d.integer(d.i64(), added)});
@@ -270,7 +344,8 @@ Value GroupQueryAttention::append(unsigned past, Value heads) {
   if (inCapacity)
     attributes.push_back(d.inference.builder.getNamedAttr(
         "in_capacity", d.inference.builder.getUnitAttr()));
-  return d.make<CacheAppendOp>({cache, heads, pastLengths}, attributes);
+  Value held = isWindowed ? d.sub(pastLengths, gone) : pastLengths;
+  return d.make<CacheAppendOp>({cache, heads, held}, attributes);
 }
 
 /// Smooth softmax is a sink of score 0.
@@ -286,11 +361,15 @@ Value GroupQueryAttention::sinks() {
 ScoreMask GroupQueryAttention::mask(DimExpr capacity) {
   Value keys = d.range(0, capacity);
   Value queries = d.reshape(positions, {batch, 1, added, 1});
+  Value ends = d.reshape(lengths, {batch, 1, 1, 1});
+  if (isWindowed) { // the first key stands behind those that are gone
+    Value before = d.reshape(gone, {batch, 1, 1, 1});
+    queries = d.sub(queries, before), ends = d.sub(ends, before);
+  }
   ScoreMask mask;
-  mask.show(d, d.make<LessOp>({keys, d.reshape(lengths, {batch, 1, 1, 1})}));
+  mask.show(d, d.make<LessOp>({keys, ends}));
   if (op.getCausal())
     mask.show(d, d.make<LessOrEqualOp>({keys, queries}));
-  int64_t window = op.getLocalWindowSize();
   if (window > 0)
     mask.show(d, d.make<GreaterOp>(
                      {keys, d.sub(queries, d.integer(d.i64(), window))}));

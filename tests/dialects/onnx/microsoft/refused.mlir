@@ -49,8 +49,38 @@ func.func @main(%x: tensor<2x4x8xf32>) -> (!u) {
 
 !u = tensor<*x!onnx.unknown>
 func.func @main(%x: tensor<2x4x8xf32>, %p: tensor<2x2x4x4xf32>, %n: tensor<2xi32>) -> (!u) {
-  // expected-error @below {{has sliding_window_cache, which is not supported: export with windowed_kv_cache=false}}
+  // expected-error @below {{has sliding_window_cache and a local_window_size of -1, expected one above 0}}
   %y = onnx.microsoft.GroupQueryAttention %x, %x, %x, %p, %p, %n {num_heads = 2 : i64, kv_num_heads = 2 : i64, sliding_window_cache = 1 : i64} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x2x4x4xf32>, tensor<2x2x4x4xf32>, tensor<2xi32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<2x1x8xf32>, %p: tensor<2x2x4x4xf32>, %n: tensor<2xi32>, %t: tensor<i32>, %b: tensor<1x1x1x9xf32>) -> (!u) {
+  %none = onnx.None : () -> none
+  // expected-error @below {{has sliding_window_cache, but not both past_key and past_value}}
+  %y = onnx.microsoft.GroupQueryAttention %x, %x, %x, %none, %none, %n, %t {num_heads = 2 : i64, kv_num_heads = 2 : i64, sliding_window_cache = 1 : i64, local_window_size = 4 : i64} : (tensor<2x1x8xf32>, tensor<2x1x8xf32>, tensor<2x1x8xf32>, none, none, tensor<2xi32>, tensor<i32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<2x1x8xf32>, %p: tensor<2x2x4x4xf32>, %n: tensor<2xi32>, %t: tensor<i32>, %b: tensor<1x1x1x9xf32>) -> (!u) {
+  %none = onnx.None : () -> none
+  // expected-error @below {{has attention_bias, which is not supported: export with windowed_kv_cache=false}}
+  %y = onnx.microsoft.GroupQueryAttention %x, %x, %x, %p, %p, %n, %t, %none, %none, %none, %b {num_heads = 2 : i64, kv_num_heads = 2 : i64, sliding_window_cache = 1 : i64, local_window_size = 4 : i64} : (tensor<2x1x8xf32>, tensor<2x1x8xf32>, tensor<2x1x8xf32>, tensor<2x2x4x4xf32>, tensor<2x2x4x4xf32>, tensor<2xi32>, tensor<i32>, none, none, none, tensor<1x1x1x9xf32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<2x1x8xf32>, %p: tensor<2x2x4x4xf32>, %n: tensor<2xi32>, %t: tensor<i32>, %b: tensor<1x1x1x9xf32>) -> (!u) {
+  %none = onnx.None : () -> none
+  // expected-error @below {{GroupQueryAttention: a cache of 4 with sliding_window_cache and a window of 5}}
+  %y = onnx.microsoft.GroupQueryAttention %x, %x, %x, %p, %p, %n, %t {num_heads = 2 : i64, kv_num_heads = 2 : i64, sliding_window_cache = 1 : i64, local_window_size = 5 : i64} : (tensor<2x1x8xf32>, tensor<2x1x8xf32>, tensor<2x1x8xf32>, tensor<2x2x4x4xf32>, tensor<2x2x4x4xf32>, tensor<2xi32>, tensor<i32>) -> !u
   return %y : !u
 }
 
