@@ -245,8 +245,11 @@ def windowed_caches(c):
                 for cache in caches:
                     cache[row, :, max(total - new, 0) :] = 0
         last = np.array(totals, np.int32) - 1
-        c.add(f"GroupQueryAttention.window_{name}", [q, k, v, *caches, last, np.array([max(totals)], np.int32), np.cos(angles), np.sin(angles)],
-              outputs=3, has_symbols=False, num_heads=2, kv_num_heads=1, do_rotary=1, local_window_size=window, sliding_window_cache=1)  # fmt: skip
+        operands = [q, k, v, *caches, last, np.array([max(totals)], np.int32), np.cos(angles), np.sin(angles)]
+        for ids in ("", ".ids") if name in ("long_prompt", "chunk") else ("",):
+            operands += [np.arange(new)[None] * 2 + 3] if ids else []
+            c.add(f"GroupQueryAttention.window_{name}{ids}", operands[:], outputs=3, has_symbols=False, num_heads=2, kv_num_heads=1, do_rotary=1,
+                  local_window_size=window, sliding_window_cache=1)  # fmt: skip
 
 
 def stacks_and_windows(c):
