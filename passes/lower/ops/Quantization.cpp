@@ -174,8 +174,36 @@ static bool isFloat8Along(onnx::DequantizeLinearOp op, int64_t dim) {
          dist::getDims(op.getScale().getType())[dim].isConstant(1);
 }
 
-onnx::DequantizeLinearOp findFloat8Operand(Operation *matmul,
-                                           const FusedWeights &weights) {
+/// Integers of 8 bits that are scaled alike along a dim, and moved alike.
+static bool isIntegerAlong(onnx::DequantizeLinearOp op, int64_t dim) {
+  Type element = getElementTypeOrSelf(op.getInput().getType());
+  auto isAlike = [&](Value parameter) {
+    return dist::getDims(parameter.getType())[dim].isConstant(1);
+  };
+  return isa<IntegerType>(element) && element.getIntOrFloatBitWidth() == 8 &&
+         getElementTypeOrSelf(op.getType()).isF32() && blockSizeOf(op) == 0 &&
+         isAlike(op.getScale()) &&
+         llvm::all_of(op.getZeroPoint(), [&](Value zero) {
+           return getElementTypeOrSelf(zero.getType()) == element &&
+                  isAlike(zero);
+         });
+}
+
+/// Are sums of so many products of integers exact in 32 bits, and is there a
+/// kernel for them? Where bits must not depend on the plan all is in f32: a
+/// collective between may keep a plan from multiplying bytes.
+static bool takesIntegers(onnx::DequantizeLinearOp right, int64_t summed,
+                          const Lowering &lowering) {
+  constexpr int64_t kMostDepth = 33025; // of products of two bytes' differences
+  std::optional<int64_t> depth =
+      dist::getDims(right.getType())[summed].asConstant();
+  return lowering.isForHost && !lowering.isInOrder && depth &&
+         *depth <= kMostDepth;
+}
+
+onnx::DequantizeLinearOp findByteOperand(Operation *matmul,
+                                         const FusedWeights &weights,
+                                         const Lowering &lowering) {
   onnx::DequantizeLinearOp right = weights.dequantization;
   auto left = matmul->getOperand(0).getDefiningOp<onnx::DequantizeLinearOp>();
   if (!left || !right || !isa<onnx::MatMulOp>(matmul))
@@ -184,21 +212,23 @@ onnx::DequantizeLinearOp findFloat8Operand(Operation *matmul,
     return cast<ShapedType>(op.getType()).getRank();
   };
   int64_t summed = rankOf(right) - (weights.isTransposed ? 1 : 2);
-  return isFloat8Along(left, rankOf(left) - 1) && isFloat8Along(right, summed)
-             ? left
-             : onnx::DequantizeLinearOp();
-}
-
-/// Does an operand of a product stand for bytes that it multiplies?
-static bool isFloat8Operand(OpOperand &operand) {
-  Operation *owner = operand.getOwner();
-  return isa<onnx::MatMulOp>(owner) && operand.getOperandNumber() == 0 &&
-         findFloat8Operand(owner, findFusedWeights(owner->getOpOperand(1)));
+  const bool isOfBytes =
+      (isFloat8Along(left, rankOf(left) - 1) && isFloat8Along(right, summed)) ||
+      (isIntegerAlong(left, rankOf(left) - 1) &&
+       isIntegerAlong(right, summed) && takesIntegers(right, summed, lowering));
+  return isOfBytes ? left : onnx::DequantizeLinearOp();
 }
 
 /// Is an op's result part of products?
-static bool isFused(onnx::DequantizeLinearOp op) {
-  if (llvm::all_of(op->getUses(), isFloat8Operand))
+static bool isFused(onnx::DequantizeLinearOp op, const Lowering &lowering) {
+  // A product that multiplies the bytes that it stands for.
+  auto isOfBytes = [&](OpOperand &operand) {
+    Operation *owner = operand.getOwner();
+    return isa<onnx::MatMulOp>(owner) && operand.getOperandNumber() == 0 &&
+           findByteOperand(owner, findFusedWeights(owner->getOpOperand(1)),
+                           lowering);
+  };
+  if (llvm::all_of(op->getUses(), isOfBytes))
     return true;
   if (!op->hasOneUse())
     return false;
@@ -251,10 +281,19 @@ LogicalResult lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
   FailureOr<FusedViews> fused = fusedViews(weights, lowering);
   if (failed(fused))
     return failure();
-  onnx::DequantizeLinearOp left = findFloat8Operand(matmul, weights);
-  StringRef kernel = left ? "MatMulFloat8" : "MatMulDequantized";
-  SmallVector<ValueView, 4> inputs;
-  if (left) {
+  onnx::DequantizeLinearOp left = findByteOperand(matmul, weights, lowering);
+  StringRef kernel = "MatMulDequantized";
+  SmallVector<ValueView, 6> inputs;
+  if (left &&
+      isa<IntegerType>(getElementTypeOrSelf(left.getInput().getType()))) {
+    kernel = "MatMulQuantized";
+    SmallVector<ValueView, 3> bytes = scaledViews(left, lowering);
+    for (size_t i = 0; i < 3; ++i)
+      for (ArrayRef<ValueView> views :
+           {ArrayRef(bytes), ArrayRef(fused->views)})
+        inputs.push_back(i < views.size() ? views[i] : ValueView());
+  } else if (left) {
+    kernel = "MatMulFloat8";
     SmallVector<ValueView, 3> bytes = scaledViews(left, lowering);
     inputs = {bytes[0], alongSum(matmul, fused->views[0], lowering), bytes[1],
               fused->views[1]};
@@ -265,6 +304,8 @@ LogicalResult lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
   ValueView result = lowering.allocate(matmul, matmul->getResult(0));
   const Sizes dims = result.layout.dims;
   for (ValueView &view : inputs) {
+    if (view.isAbsent())
+      continue;
     Sizes wanted(dims.begin(), dims.end() - 2);
     wanted.append(view.layout.dims.end() - 2, view.layout.dims.end());
     view.layout = view.layout.broadcast(wanted);
@@ -298,7 +339,8 @@ LogicalResult DequantizeLinearOp::lower(Lowering &lowering) {
   if (Lowering::localDims(result).size() <= 1)
     return lowerScaled(op, lowering, lowering.allocate(op, result));
   ValueView numbers = lowering.allocateAtRun(op, result);
-  return isFused(*this) ? success() : lowerScaled(op, lowering, numbers);
+  return isFused(*this, lowering) ? success()
+                                  : lowerScaled(op, lowering, numbers);
 }
 
 /// Batch dims of all operands are broadcast to the result's.

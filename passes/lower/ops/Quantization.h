@@ -5,9 +5,10 @@
 // whole weight then never exist. It still binds its result to a buffer, which
 // nobody uses, and which therefore goes.
 //
-// Where both operands of a MatMul are eight bits of float, with scales that are
-// the same along what is summed, their bytes are multiplied (MatMulFloat8). The
-// numbers of the left one may be those of several products.
+// Where both operands of a MatMul are eight bits of float, or on the host
+// integers of eight bits, with scales and zero points that are the same along
+// what is summed, their bytes are multiplied (MatMulFloat8, MatMulQuantized).
+// The numbers of the left one may be those of several products.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_LOWER_OPS_QUANTIZATION_H
@@ -26,8 +27,9 @@ FusedWeights findFusedWeights(mlir::OpOperand &weights);
 
 /// The DequantizeLinear whose result is multiplied by such weights as bytes;
 /// null: there is none.
-onnx::DequantizeLinearOp findFloat8Operand(mlir::Operation *matmul,
-                                           const FusedWeights &weights);
+onnx::DequantizeLinearOp findByteOperand(mlir::Operation *matmul,
+                                         const FusedWeights &weights,
+                                         const Lowering &lowering);
 
 /// Data, scale and zero point as the product reads them, and what their kernel
 /// must know of blocks but for `axis`, the dim that is summed.

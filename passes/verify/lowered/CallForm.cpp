@@ -48,6 +48,7 @@ private:
       return call.kernel == "MatMulBFloat16";
     return call.kernel == stem() ||
            (isa<onnx::MatMulOp>(op) && (call.kernel == "MatMulDequantized" ||
+                                        call.kernel == "MatMulQuantized" ||
                                         call.kernel == "MatMulFloat8"));
   }
 
@@ -78,8 +79,8 @@ private:
       makeGemm(gemm);
     else if (call.kernel == "MatMulDequantized")
       makeDequantized(cast<onnx::MatMulOp>(op));
-    else if (call.kernel == "MatMulFloat8")
-      makeFloat8(cast<onnx::MatMulOp>(op));
+    else if (call.kernel == "MatMulFloat8" || call.kernel == "MatMulQuantized")
+      makeOfBytes(cast<onnx::MatMulOp>(op));
     else if (auto experts = dyn_cast<onnx::MixtureOfExpertsOp>(op))
       makeExperts(experts);
     else
@@ -191,7 +192,8 @@ private:
     }
   }
 
-  void makeFloat8(onnx::MatMulOp matmul) {
+  /// Bytes of both operands, their scales and their zero points.
+  void makeOfBytes(onnx::MatMulOp matmul) {
     bool isTransposed = false;
     auto weights = dequantizationOf(matmul.getRhs(), isTransposed);
     auto left = matmul.getLhs().getDefiningOp<onnx::DequantizeLinearOp>();
@@ -200,11 +202,17 @@ private:
       return;
     }
     form.isProduct = true;
-    add(left.getInput());
-    addMatrix(weights.getInput(), isTransposed);
-    add(left.getScale());
-    addMatrix(weights.getScale(), isTransposed);
-    form.inputs[1].isColumn = form.inputs[3].isColumn = true;
+    for (size_t i = 0; i < 3; ++i) {
+      auto operandOf = [&](onnx::DequantizeLinearOp op) {
+        return i < op->getNumOperands() ? op->getOperand(i) : Value();
+      };
+      add(operandOf(left));
+      if (isAbsent(operandOf(weights)))
+        form.inputs.push_back({});
+      else
+        addMatrix(operandOf(weights), isTransposed);
+      form.inputs.back().isColumn = true;
+    }
   }
 
   /// Weights that are quantised are made of three inputs.

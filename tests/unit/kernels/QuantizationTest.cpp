@@ -242,6 +242,75 @@ TEST(QuantizeLinear, DenseRowsGiveTheSame) {
   checkDenseQuantizing<uint16_t>();
 }
 
+/// Bytes times their scales: the sum of integers, scaled in double, rounded once.
+TEST(MatMulQuantized, IsTheScaledSumOfIntegers) {
+  const int64_t k = 200;
+  for (const int64_t m : {1, 3, 20})
+    for (const int64_t n : {5, 70})
+      for (const bool packs : {false, true}) {
+        Tensor a = Tensor::filled<uint8_t>({2, m, k}, 0);
+        Tensor b = Tensor::filled<int8_t>({n, k}, 0);
+        for (int64_t i = 0; i < a.view.numElements(); ++i)
+          a.view.as<uint8_t>()[i] = uint8_t(i * 37 % 256);
+        for (int64_t i = 0; i < b.view.numElements(); ++i)
+          b.view.as<int8_t>()[i] = int8_t(i * 91 % 256 - 128);
+        const Tensor scaleA = Tensor::of<float>({1, 1}, {0.0173f});
+        const Tensor zeroA = Tensor::of<uint8_t>({1, 1}, {uint8_t(113)});
+        Tensor scaleB = Tensor::filled<float>({n}, 0);
+        Tensor zeroB = Tensor::filled<int8_t>({n}, 0);
+        for (int64_t j = 0; j < n; ++j) {
+          scaleB.view.as<float>()[j] = 0.003f + 0.0007f * float(j);
+          zeroB.view.as<int8_t>()[j] = int8_t(j - 3);
+        }
+        const auto ofB = [&](const Tensor &t) {
+          return t.broadcast({2, k, n});
+        };
+        const Tensor out = Tensor::filled<float>({2, m, n}, 9);
+        EXPECT_OK((packs ? runPacked : runKernel)(
+            "MatMulQuantized",
+            {a, ofB(b.permuted({1, 0})), scaleA.broadcast({2, m, k}),
+             ofB(scaleB), zeroA.broadcast({2, m, k}), ofB(zeroB)},
+            {out}, {}));
+        forEach(out.dims(), [&](const Dims &at) {
+          int64_t sum = 0;
+          for (int64_t l = 0; l < k; ++l)
+            sum += (a.at<uint8_t>({at[0], at[1], l}) - 113) *
+                   (b.at<int8_t>({at[2], l}) - zeroB.at<int8_t>({at[2]}));
+          ASSERT_EQ(out.at<float>(at),
+                    float(double(sum) *
+                          (double(0.0173f) * scaleB.at<float>({at[2]}))));
+        });
+      }
+}
+
+/// All that 32 bits hold, at the largest depth; not one more, and nothing that
+/// has scales along the sum.
+TEST(MatMulQuantized, RefusesWhatMayNotFit) {
+  for (const int64_t k : {33025, 33026}) {
+    const Tensor a = Tensor::filled<uint8_t>({1, k}, 255);
+    const Tensor b = Tensor::filled<uint8_t>({k, 1}, 0);
+    const Tensor zero = Tensor::of<uint8_t>({1, 1}, {uint8_t(255)});
+    const Tensor none = Tensor::of<uint8_t>({1, 1}, {uint8_t(0)});
+    const Tensor one = Tensor::of<float>({1, 1}, {1.f});
+    const Tensor out = Tensor::filled<float>({1, 1}, 9);
+    const auto status =
+        runKernel("MatMulQuantized",
+                  {a, b, one.broadcast({1, k}), one.broadcast({k, 1}),
+                   none.broadcast({1, k}), zero.broadcast({k, 1})},
+                  {out});
+    EXPECT_EQ(status.isOk(), k == 33025);
+    if (status.isOk())
+      EXPECT_EQ(out.at<float>({0, 0}), float(-255. * 255. * double(k)));
+  }
+  const Tensor a = Tensor::filled<uint8_t>({2, 3}, 1);
+  EXPECT_FALSE(runKernel("MatMulQuantized",
+                         {a, a.permuted({1, 0}),
+                          Tensor::integers<float>({3}).broadcast({2, 3}),
+                          Tensor::of<float>({1, 1}, {1.f}).broadcast({3, 2})},
+                         {Tensor::filled<float>({2, 2}, 9)})
+                   .isOk());
+}
+
 TEST(MatMulInteger, ZeroPointsOfRowsAndColumns) {
   const int64_t m = 3, k = 70, n = 130;
   const Tensor a = Tensor::integers<uint8_t>({2, m, k}, 1);

@@ -4,6 +4,9 @@
 // its own [..., 1, n], summed in 32 bits. Rows of A that meet the same B are
 // gathered, so that it is read once; a constant B was packed once.
 //
+// MatMulQuantized is the same for bytes that stand for numbers, and multiplies
+// sums by the scales of their row and column (QuantizedOperands.h).
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/AlignedBuffer.h"
@@ -11,6 +14,7 @@
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/simd/IntegerPanels.h"
 #include "runtime/kernels/product/IntegerProduct.h"
+#include "runtime/kernels/product/QuantizedOperands.h"
 
 #include <algorithm>
 
@@ -18,6 +22,7 @@ namespace shardc::runtime::host {
 namespace {
 
 constexpr char kName[] = "MatMulInteger";
+constexpr char kQuantized[] = "MatMulQuantized";
 
 bool isSigned(const TensorView &view) {
   return view.element == artifact::ElementType_Int8;
@@ -30,22 +35,32 @@ int32_t numberAt(const TensorView &view, int64_t offset) {
 
 /// Operands, of which either all rows of A meet one B, or those of each batch.
 struct Operands {
-  TensorView a, b, c, zeroA, zeroB;
-  bool hasZeroA = false, hasZeroB = false;
+  /// Scales are there where hasScales, else A and B again.
+  TensorView a, b, c, zeroA, zeroB, scaleA, scaleB;
+  bool hasZeroA = false, hasZeroB = false, hasScales = false;
   bool isOneB = true;
 
   Status read(const KernelCall &call) {
     SHARDC_RETURN_IF_ERROR(checkMatMulInteger(call, kName));
-    a = call.inputs[0];
-    b = call.inputs[1];
+    a = scaleA = call.inputs[0];
+    b = scaleB = call.inputs[1];
     c = call.outputs[0];
     hasZeroA = hasInput(call, 2);
     hasZeroB = hasInput(call, 3);
     zeroA = hasZeroA ? call.inputs[2] : a;
     zeroB = hasZeroB ? call.inputs[3] : b;
-    for (int d = 0; d < c.rank - 2; ++d)
-      isOneB &= c.dims[d] == 1 ||
-                (b.strides[d] == 0 && (!hasZeroB || zeroB.strides[d] == 0));
+    findOneB();
+    return Status::ok();
+  }
+
+  Status readQuantized(const KernelCall &call) {
+    QuantizedOperands quantized;
+    SHARDC_RETURN_IF_ERROR(quantized.read(call, kQuantized));
+    SHARDC_RETURN_IF_ERROR(read(quantized.integers(call)));
+    hasScales = true;
+    scaleA = quantized.scaleA;
+    scaleB = quantized.scaleB;
+    findOneB();
     return Status::ok();
   }
 
@@ -58,6 +73,15 @@ struct Operands {
   }
   bool hasDenseRows() const { return c.strides[c.rank - 1] == 1 || n() == 1; }
   TensorView matrixB() const { return dimsOf(b, b.rank - 2, b.rank); }
+
+private:
+  void findOneB() {
+    isOneB = true;
+    for (int d = 0; d < c.rank - 2; ++d)
+      isOneB &= c.dims[d] == 1 ||
+                (b.strides[d] == 0 && (!hasZeroB || zeroB.strides[d] == 0) &&
+                 (!hasScales || scaleB.strides[d] == 0));
+  }
 };
 
 /// What is made of operands for one product.
@@ -67,7 +91,7 @@ public:
     const int64_t rows = o.rows();
     return alignBuffer(rows * integerDepth(o.k())) +
            alignBuffer(rows * int64_t(sizeof(int32_t *))) +
-           2 * alignBuffer(rows * 4) + alignBuffer(columns(o) * 4) +
+           3 * alignBuffer(rows * 4) + 2 * alignBuffer(columns(o) * 4) +
            (o.hasDenseRows() ? 0 : rows * o.n() * 4);
   }
 
@@ -81,12 +105,16 @@ public:
     scratch += alignBuffer(rows * 4);
     zeros = reinterpret_cast<int32_t *>(scratch);
     scratch += alignBuffer(rows * 4);
+    scales = reinterpret_cast<float *>(scratch);
+    scratch += alignBuffer(rows * 4);
     zerosB = reinterpret_cast<int32_t *>(scratch);
+    scratch += alignBuffer(columns(o) * 4);
+    scalesB = reinterpret_cast<float *>(scratch);
     dense = reinterpret_cast<int32_t *>(scratch + alignBuffer(columns(o) * 4));
   }
 
   /// Rows of one batch; where they lie counts from the first element.
-  void add(int64_t atC, int64_t atA, int64_t atZero) {
+  void add(int64_t atC, int64_t atA, int64_t atZero, int64_t atScale) {
     const int64_t m = o.m(), first = count;
     const int row = o.c.rank - 2;
     const int64_t threads = threadsFor(m, m * o.k());
@@ -94,6 +122,9 @@ public:
       for (; i < end; ++i) {
         addRow(first + i, atA + i * o.a.strides[row],
                atZero + i * o.zeroA.strides[row]);
+        if (o.hasScales)
+          scales[first + i] =
+              o.scaleA.as<float>()[atScale + i * o.scaleA.strides[row]];
         out[first + i] = o.hasDenseRows()
                              ? o.c.as<int32_t>() + atC + i * o.c.strides[row]
                              : dense + (first + i) * o.n();
@@ -102,7 +133,7 @@ public:
     count += m;
   }
 
-  void setZerosB(int64_t at) {
+  void setColumns(int64_t at, int64_t atScale) {
     const int32_t moved = isSigned(o.b) ? 128 : 0;
     for (int64_t j = 0; j < columns(o); ++j)
       zerosB[j] =
@@ -110,6 +141,9 @@ public:
           (o.hasZeroB && j < o.n()
                ? numberAt(o.zeroB, at + j * o.zeroB.strides[o.c.rank - 1])
                : 0);
+    for (int64_t j = 0; j < o.n() && o.hasScales; ++j)
+      scalesB[j] =
+          o.scaleB.as<float>()[atScale + j * o.scaleB.strides[o.c.rank - 1]];
   }
 
   void multiply(const std::byte *packed) const {
@@ -123,6 +157,8 @@ public:
     product.b = packed;
     product.zerosB = zerosB;
     product.rows = out;
+    product.scalesA = o.hasScales ? scales : nullptr;
+    product.scalesB = scalesB;
     multiplyIntegers(product);
   }
 
@@ -163,6 +199,7 @@ private:
   int8_t *a;
   int32_t **out;
   int32_t *sums, *zeros, *zerosB, *dense;
+  float *scales, *scalesB;
 };
 
 template <typename Body> void forEachBatch(const Operands &o, Body &&body) {
@@ -170,15 +207,14 @@ template <typename Body> void forEachBatch(const Operands &o, Body &&body) {
     return dimsOf(view, 0, o.c.rank - 2);
   };
   forEachIndex(nestOf(batchOf(o.c), batchOf(o.a), batchOf(o.b),
-                      batchOf(o.zeroA), batchOf(o.zeroB)),
+                      batchOf(o.zeroA), batchOf(o.zeroB), batchOf(o.scaleA),
+                      batchOf(o.scaleB)),
                body);
 }
 
-Status run(const KernelCall &call) {
-  Operands o;
-  SHARDC_RETURN_IF_ERROR(o.read(call));
+void multiply(const KernelCall &call, const Operands &o) {
   if (o.c.numElements() == 0)
-    return Status::ok();
+    return;
   std::byte *scratch = call.scratch;
   const std::byte *packed = call.packed;
   std::byte *own = packed ? nullptr : scratch;
@@ -193,38 +229,51 @@ Status run(const KernelCall &call) {
     return own ? own : packed;
   };
   if (o.isOneB) {
-    forEachBatch(
-        o, [&](const int64_t (&at)[5]) { gathered.add(at[0], at[1], at[3]); });
-    gathered.setZerosB(0);
+    forEachBatch(o, [&](const int64_t (&at)[7]) {
+      gathered.add(at[0], at[1], at[3], at[5]);
+    });
+    gathered.setColumns(0, 0);
     gathered.multiply(pack(0));
     int64_t first = 0;
-    forEachBatch(o, [&](const int64_t (&at)[5]) {
+    forEachBatch(o, [&](const int64_t (&at)[7]) {
       gathered.scatter(first, at[0]);
       first += o.m();
     });
-    return Status::ok();
+    return;
   }
-  forEachBatch(o, [&](const int64_t (&at)[5]) {
+  forEachBatch(o, [&](const int64_t (&at)[7]) {
     gathered.clear();
-    gathered.add(at[0], at[1], at[3]);
-    gathered.setZerosB(at[4]);
+    gathered.add(at[0], at[1], at[3], at[5]);
+    gathered.setColumns(at[4], at[6]);
     gathered.multiply(pack(at[2]));
     gathered.scatter(0, at[0]);
   });
+}
+
+template <Status (Operands::*Read)(const KernelCall &)>
+Status run(const KernelCall &call) {
+  Operands o;
+  SHARDC_RETURN_IF_ERROR((o.*Read)(call));
+  multiply(call, o);
   return Status::ok();
 }
 
+template <Status (Operands::*Read)(const KernelCall &)>
 int64_t scratchBytes(const KernelCall &call) {
   Operands o;
-  if (!o.read(call).isOk()) // run reports it
+  if (!(o.*Read)(call).isOk()) // run reports it
     return 0;
   return Gathered::bytes(o) +
          (call.packed ? 0 : alignBuffer(integerMatrixBytes(o.matrixB())));
 }
 
 constexpr OperandPacking kPacking = {1, integerMatrixBytes, packIntegers};
-const HostKernelRegistration registration(kName,
-                                          {run, scratchBytes, &kPacking});
+const HostKernelRegistration registration(kName, {run<&Operands::read>,
+                                                  scratchBytes<&Operands::read>,
+                                                  &kPacking});
+const HostKernelRegistration
+    ofNumbers(kQuantized, {run<&Operands::readQuantized>,
+                           scratchBytes<&Operands::readQuantized>, &kPacking});
 
 } // namespace
 } // namespace shardc::runtime::host

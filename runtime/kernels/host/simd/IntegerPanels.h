@@ -8,7 +8,9 @@
 //   C[i, j] = dot(A[i], B[j]) - zeroB[j] sum(A[i])
 //             - zeroA[i] (sum(B[j]) - k zeroB[j])          modulo 2^32
 //
-// so that all bits are those of integers, on every processor.
+// so that all bits are those of integers, on every processor. Where rows and
+// columns have scales, what is stored is scaleA[i] scaleB[j] C[i, j] as float,
+// rounded once from double.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_SIMD_INTEGERPANELS_H
@@ -17,6 +19,7 @@
 #include "runtime/kernels/Kernel.h"
 #include "runtime/kernels/host/simd/Loops.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -46,8 +49,20 @@ struct IntegerProduct {
   const std::byte *b = nullptr; ///< as packIntegers leaves it
   /// Of columns, up to the end of the last panel.
   const int32_t *zerosB = nullptr;
-  int32_t *const *rows = nullptr; ///< of C
+  int32_t *const *rows = nullptr; ///< of C, or its floats
+  /// As zeros are; null: C is of integers.
+  const float *scalesA = nullptr, *scalesB = nullptr;
 };
+
+/// Makes numbers of integers where they lie.
+inline void scaleIntegers(const IntegerProduct &product, int64_t row,
+                          int64_t panel, int64_t columns) {
+  const double scaleA = product.scalesA[row];
+  const float *scalesB = product.scalesB + panel * kPanelColumns;
+  int32_t *c = product.rows[row] + panel * kPanelColumns;
+  for (int64_t j = 0; j < columns; ++j)
+    c[j] = std::bit_cast<int32_t>(float(c[j] * (scaleA * scalesB[j])));
+}
 
 /// Subtracts what zero points add to dots: `columns` of a row.
 inline void finishIntegers(const IntegerProduct &product, const int32_t *dots,
@@ -64,6 +79,8 @@ inline void finishIntegers(const IntegerProduct &product, const int32_t *dots,
     c[j] = int32_t(uint32_t(dots[j]) - zeroB * sumA -
                    zeroA * (sumsB[j] - uint32_t(product.k) * zeroB));
   }
+  if (product.scalesA)
+    scaleIntegers(product, row, panel, columns);
 }
 
 /// In the tiles of AMX, where hasIntegerTiles(): panels [begin, end).
