@@ -189,16 +189,10 @@ static bool isIntegerAlong(onnx::DequantizeLinearOp op, int64_t dim) {
          });
 }
 
-/// Are sums of so many products of integers exact in 32 bits, and is there a
-/// kernel for them? Where bits must not depend on the plan all is in f32: a
-/// collective between may keep a plan from multiplying bytes.
-static bool takesIntegers(onnx::DequantizeLinearOp right, int64_t summed,
-                          const Lowering &lowering) {
-  constexpr int64_t kMostDepth = 33025; // of products of two bytes' differences
-  std::optional<int64_t> depth =
-      dist::getDims(right.getType())[summed].asConstant();
-  return lowering.isForHost && !lowering.isInOrder && depth &&
-         *depth <= kMostDepth;
+/// Is there a kernel for sums of integers? Where bits must not depend on the plan
+/// all is in f32: a collective between may keep a plan from multiplying bytes.
+static bool takesIntegers(const Lowering &lowering) {
+  return lowering.isForHost && !lowering.isInOrder;
 }
 
 onnx::DequantizeLinearOp findByteOperand(Operation *matmul,
@@ -215,7 +209,7 @@ onnx::DequantizeLinearOp findByteOperand(Operation *matmul,
   const bool isOfBytes =
       (isFloat8Along(left, rankOf(left) - 1) && isFloat8Along(right, summed)) ||
       (isIntegerAlong(left, rankOf(left) - 1) &&
-       isIntegerAlong(right, summed) && takesIntegers(right, summed, lowering));
+       isIntegerAlong(right, summed) && takesIntegers(lowering));
   return isOfBytes ? left : onnx::DequantizeLinearOp();
 }
 

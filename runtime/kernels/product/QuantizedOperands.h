@@ -8,7 +8,8 @@
 //
 // Nothing along k has a scale or zero point of its own, so that sums are of
 // integers, exact in 32 bits, and are scaled once. C differs from the exact
-// product by the rounding of that alone. Scales are finite.
+// product by the rounding of that alone, of each part where k is more than
+// kMostDepth. Scales are finite.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_PRODUCT_QUANTIZEDOPERANDS_H
@@ -40,20 +41,33 @@ private:
   TensorView sums;
 };
 
-inline Status QuantizedOperands::read(const KernelCall &call,
-                                      std::string_view kernel) {
+/// That operands are there, and A and B have as many dims as C.
+inline Status checkQuantized(const KernelCall &call, std::string_view kernel) {
   SHARDC_RETURN_IF_ERROR(expectOperands(call, kernel, 4));
   const TensorView &a = call.inputs[0], &b = call.inputs[1];
-  sums = call.outputs[0];
-  SHARDC_RETURN_IF_ERROR(
-      expectElement(kernel, artifact::ElementType_Float32, sums));
-  sums.element = artifact::ElementType_Int32;
-  if (a.rank < 2 || b.rank != a.rank)
+  const TensorView &c = call.outputs[0];
+  if (a.rank < 2 || b.rank != a.rank || c.rank != a.rank || call.numInputs > 6)
     return failure(kernel, "operands have dims " + dimsToString(a) + " and " +
                                dimsToString(b));
-  if (a.dims[a.rank - 1] > kMostDepth)
-    return failure(kernel, "sums of " + std::to_string(a.dims[a.rank - 1]) +
-                               " products may not fit 32 bits");
+  SHARDC_RETURN_IF_ERROR(
+      expectElement(kernel, artifact::ElementType_Float32, c));
+  TensorView expectedA = c, expectedB = c;
+  expectedA.dims[c.rank - 1] = expectedB.dims[c.rank - 2] = a.dims[c.rank - 1];
+  SHARDC_RETURN_IF_ERROR(expectDims(kernel, expectedA, a));
+  SHARDC_RETURN_IF_ERROR(expectDims(kernel, expectedB, b));
+  for (int i = 2; i < call.numInputs; ++i)
+    if (hasInput(call, i))
+      SHARDC_RETURN_IF_ERROR(
+          expectDims(kernel, i % 2 == 0 ? a : b, call.inputs[i]));
+  return Status::ok();
+}
+
+/// Precondition: checkQuantized, and a sum of kMostDepth at most.
+inline Status QuantizedOperands::read(const KernelCall &call,
+                                      std::string_view kernel) {
+  const TensorView &a = call.inputs[0], &b = call.inputs[1];
+  sums = call.outputs[0];
+  sums.element = artifact::ElementType_Int32;
   TensorView parameters[4];
   for (int i = 0; i < 4; ++i) {
     const TensorView &of = i % 2 == 0 ? a : b;
@@ -62,7 +76,6 @@ inline Status QuantizedOperands::read(const KernelCall &call,
         hasInput(call, i + 2) ? call.inputs[i + 2] : TensorView{.rank = -1};
     if (parameters[i].isAbsent())
       continue;
-    SHARDC_RETURN_IF_ERROR(expectDims(kernel, of, parameters[i]));
     if (of.dims[summed] > 1 && parameters[i].strides[summed] != 0)
       return failure(kernel, "has scales along the dim that is summed");
     parameters[i].dims[summed] = 1;

@@ -283,25 +283,28 @@ TEST(MatMulQuantized, IsTheScaledSumOfIntegers) {
       }
 }
 
-/// All that 32 bits hold, at the largest depth; not one more, and nothing that
-/// has scales along the sum.
-TEST(MatMulQuantized, RefusesWhatMayNotFit) {
-  for (const int64_t k : {33025, 33026}) {
-    const Tensor a = Tensor::filled<uint8_t>({1, k}, 255);
-    const Tensor b = Tensor::filled<uint8_t>({k, 1}, 0);
-    const Tensor zero = Tensor::of<uint8_t>({1, 1}, {uint8_t(255)});
-    const Tensor none = Tensor::of<uint8_t>({1, 1}, {uint8_t(0)});
-    const Tensor one = Tensor::of<float>({1, 1}, {1.f});
-    const Tensor out = Tensor::filled<float>({1, 1}, 9);
-    const auto status =
-        runKernel("MatMulQuantized",
-                  {a, b, one.broadcast({1, k}), one.broadcast({k, 1}),
-                   none.broadcast({1, k}), zero.broadcast({k, 1})},
-                  {out});
-    EXPECT_EQ(status.isOk(), k == 33025);
-    if (status.isOk())
-      EXPECT_EQ(out.at<float>({0, 0}), float(-255. * 255. * double(k)));
-  }
+/// The largest sums that 32 bits hold, and longer ones, with and without room.
+TEST(MatMulQuantized, SumsLongerThan32BitsHold) {
+  const Tensor zero = Tensor::of<uint8_t>({1, 1}, {uint8_t(255)});
+  const Tensor none = Tensor::of<uint8_t>({1, 1}, {uint8_t(0)});
+  const Tensor one = Tensor::of<float>({1, 1}, {1.f});
+  for (const int64_t k : {33025, 33026, 70000})
+    for (const bool packs : {false, true}) {
+      const Tensor a = Tensor::filled<uint8_t>({3, k}, 255);
+      const Tensor b = Tensor::filled<uint8_t>({k, 2}, 0);
+      const Tensor out = Tensor::filled<float>({2, 3}, 9).permuted({1, 0});
+      EXPECT_OK((packs ? runPacked : runKernel)(
+          "MatMulQuantized",
+          {a, b, one.broadcast({3, k}), one.broadcast({k, 2}),
+           none.broadcast({3, k}), zero.broadcast({k, 2})},
+          {out}, {}));
+      forEach(out.dims(), [&](const Dims &at) {
+        EXPECT_FLOAT_EQ(out.at<float>(at), float(-255. * 255. * double(k)));
+      });
+    }
+}
+
+TEST(MatMulQuantized, RefusesScalesAlongTheSum) {
   const Tensor a = Tensor::filled<uint8_t>({2, 3}, 1);
   EXPECT_FALSE(runKernel("MatMulQuantized",
                          {a, a.permuted({1, 0}),

@@ -15,6 +15,7 @@
 #include "runtime/kernels/host/simd/IntegerPanels.h"
 #include "runtime/kernels/product/IntegerProduct.h"
 #include "runtime/kernels/product/QuantizedOperands.h"
+#include "runtime/tensor/CopyView.h"
 
 #include <algorithm>
 
@@ -271,9 +272,82 @@ constexpr OperandPacking kPacking = {1, integerMatrixBytes, packIntegers};
 const HostKernelRegistration registration(kName, {run<&Operands::read>,
                                                   scratchBytes<&Operands::read>,
                                                   &kPacking});
+/// MatMulQuantized where the sum may be longer than 32 bits hold: parts of it,
+/// of which all but the first come to lie in scratch and are added.
+class PartsOfSum {
+public:
+  explicit PartsOfSum(const KernelCall &call) : call(call) {
+    const TensorView &c = call.outputs[0];
+    rest = c;
+    int64_t stride = 1;
+    for (int d = c.rank - 1; d >= 0; --d) {
+      rest.strides[d] = stride;
+      stride *= c.dims[d];
+    }
+  }
+
+  int64_t depth() const { return call.inputs[0].dims[rest.rank - 1]; }
+  int64_t scratchBytes() {
+    return alignBuffer(rest.numElements() * 4) +
+           host::scratchBytes<&Operands::readQuantized>(part(0));
+  }
+  Status run() {
+    rest.data = call.scratch;
+    const TensorView &c = call.outputs[0];
+    for (int64_t begin = 0; begin < depth(); begin += kDepth) {
+      SHARDC_RETURN_IF_ERROR(host::run<&Operands::readQuantized>(part(begin)));
+      if (begin > 0)
+        forEachIndex(nestOf(c, rest), [&](const int64_t (&at)[2]) {
+          c.as<float>()[at[0]] += rest.as<float>()[at[1]];
+        });
+    }
+    return Status::ok();
+  }
+
+private:
+  static constexpr int64_t kDepth = 32768;
+
+  KernelCall part(int64_t begin) {
+    const int64_t count = std::min(kDepth, depth() - begin);
+    for (int i = 0; i < call.numInputs; ++i)
+      inputs[i] =
+          !hasInput(call, i)
+              ? call.inputs[i]
+              : narrowed(call.inputs[i], rest.rank - (i % 2 == 0 ? 1 : 2),
+                         begin, count);
+    KernelCall made = call;
+    made.inputs = inputs;
+    made.outputs = begin == 0 ? call.outputs : &rest;
+    made.packed = nullptr; // all of B
+    made.scratch = call.scratch
+                       ? call.scratch + alignBuffer(rest.numElements() * 4)
+                       : nullptr;
+    return made;
+  }
+
+  const KernelCall &call;
+  TensorView inputs[6], rest;
+};
+
+Status runQuantized(const KernelCall &call) {
+  SHARDC_RETURN_IF_ERROR(checkQuantized(call, kQuantized));
+  PartsOfSum parts(call);
+  return parts.depth() <= QuantizedOperands::kMostDepth
+             ? run<&Operands::readQuantized>(call)
+             : parts.run();
+}
+
+int64_t quantizedScratchBytes(const KernelCall &call) {
+  if (!checkQuantized(call, kQuantized).isOk()) // run reports it
+    return 0;
+  PartsOfSum parts(call);
+  return parts.depth() <= QuantizedOperands::kMostDepth
+             ? scratchBytes<&Operands::readQuantized>(call)
+             : parts.scratchBytes();
+}
+
 const HostKernelRegistration
-    ofNumbers(kQuantized, {run<&Operands::readQuantized>,
-                           scratchBytes<&Operands::readQuantized>, &kPacking});
+    ofNumbers(kQuantized, {runQuantized, quantizedScratchBytes, &kPacking});
 
 } // namespace
 } // namespace shardc::runtime::host

@@ -1,6 +1,5 @@
 // Bytes of activations times bytes of weights, each scaled alike along the sum,
-// stay integers. Sums that may not fit 32 bits are of numbers, as are products
-// whose bits must not depend on the plan, and those of a GPU.
+// stay integers; a GPU multiplies numbers.
 // RUN: shard-opt %s --shardc-partition --shardc-lower | FileCheck %s
 // RUN: shard-opt %s --shardc-partition --shardc-lower=target=cuda | FileCheck %s --check-prefix=OTHERS
 
@@ -13,11 +12,6 @@
 !c = tensor<1x64xf32, #dist.value<dims = [1, 64], sharding = [{}, {}]>>
 !z = tensor<1x64xi8, #dist.value<dims = [1, 64], sharding = [{}, {}]>>
 !y = tensor<?x64xf32, #dist.value<dims = [seq, 64], sharding = [{}, {}], partial = {"tp"=2: sum}>>
-!xl = tensor<?x40000xui8, #dist.value<dims = [seq, 40000], sharding = [{}, {}]>>
-!nl = tensor<?x40000xf32, #dist.value<dims = [seq, 40000], sharding = [{}, {}]>>
-!wl = tensor<40000x8xi8, #dist.value<dims = [40000, 8], sharding = [{}, {}]>>
-!vl = tensor<40000x8xf32, #dist.value<dims = [40000, 8], sharding = [{}, {}]>>
-!yl = tensor<?x8xf32, #dist.value<dims = [seq, 8], sharding = [{}, {}]>>
 
 dist.mesh @mesh <["tp"=2]>
 
@@ -42,15 +36,3 @@ func.func @stage0(%x: !x) -> (!y, !y) {
 // CHECK-NOT: "DequantizeLinear"
 // CHECK: rt.call "MatMulQuantized"({{.*}}<i8, [64, 64], [0, 1], 0, replicated>)
 // OTHERS-NOT: "MatMulQuantized"
-
-// CHECK-LABEL: rt.program @stage1
-// CHECK: rt.call "MatMulDequantized"
-func.func @stage1(%x: !xl) -> (!yl) {
-  %s = onnx.Weight {name = "s", file = "m.onnx", offset = 0 : i64, length = 4 : i64} : () -> !s
-  %u = onnx.Weight {name = "u", file = "m.onnx", offset = 4 : i64, length = 1 : i64} : () -> !u
-  %a = onnx.Weight {name = "a", file = "m.onnx", offset = 512 : i64, length = 320000 : i64} : () -> !wl
-  %n = onnx.DequantizeLinear %x, %s, %u {axis = 0 : i64} : (!xl, !s, !u) -> !nl
-  %0 = onnx.DequantizeLinear %a, %s {axis = 0 : i64} : (!wl, !s) -> !vl
-  %y = onnx.MatMul %n, %0 : (!nl, !vl) -> !yl
-  return %y : !yl
-}
