@@ -1,7 +1,10 @@
+#include "runtime/launch/HostThreads.h"
 #include "tests/unit/kernels/KernelTest.h"
 
 #include <cmath>
 #include <limits>
+
+#include <algorithm>
 
 namespace shardc::runtime::host {
 namespace {
@@ -240,6 +243,24 @@ TEST(QuantizeLinear, DenseRowsGiveTheSame) {
   checkDenseQuantizing<uint8_t>();
   checkDenseQuantizing<int16_t>();
   checkDenseQuantizing<uint16_t>();
+}
+
+TEST(QuantizeLinear, ThreadsShareARow) {
+  const Tensor x = Tensor::integers<float>({7, 20011}, 3);
+  const Tensor scale = Tensor::filled<float>({1, 1}, 0.37f);
+  const Tensor zero = Tensor::filled<uint8_t>({1, 1}, 9);
+  for (const int threads : {1, 3}) {
+    setHostThreads(threads);
+    const Tensor out = Tensor::filled<uint8_t>({7, 20011}, 77);
+    EXPECT_OK(runKernel(
+        "QuantizeLinear",
+        {x, scale.broadcast({7, 20011}), zero.broadcast({7, 20011})}, {out}));
+    forEach(out.dims(), [&](const Dims &at) {
+      const float q = std::nearbyint(x.at<float>(at) / 0.37f) + 9;
+      ASSERT_EQ(out.at<uint8_t>(at), uint8_t(std::clamp(q, 0.f, 255.f)));
+    });
+  }
+  setHostThreads(1);
 }
 
 /// Bytes times their scales: the sum of integers, scaled in double, rounded once.

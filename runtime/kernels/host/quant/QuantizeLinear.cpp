@@ -5,12 +5,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/Dispatch.h"
+#include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/quant/Quantized.h"
 
 namespace shardc::runtime::host {
 namespace {
 
 constexpr char kName[] = "QuantizeLinear";
+constexpr int64_t kLeast = 4096; ///< elements that a thread takes at once
 
 using QuantizedTypes = TypeList<int8_t, uint8_t, int16_t, uint16_t>;
 
@@ -48,8 +50,12 @@ Status quantize(const KernelCall &call, const QuantizedViews &views) {
     if constexpr (std::is_same_v<X, float>)
       if (stride[0] == 1 && stride[1] == 1 && stride[2] == 0 &&
           (!zeros || stride[3] == 0))
-        return quantizeFloats(x, count, *scale, zeros ? float(zeros[at[3]]) : 0,
-                              out);
+        return shareRanges(count, threadsFor(count, count), kLeast,
+                           [&](int64_t begin, int64_t end) {
+                             quantizeFloats(x + begin, end - begin, *scale,
+                                            zeros ? float(zeros[at[3]]) : 0,
+                                            out + begin);
+                           });
     for (int64_t i = 0; i < count; ++i) {
       const C zero = zeros ? C(zeros[at[3] + i * stride[3]]) : C(0);
       out[i * stride[0]] =
