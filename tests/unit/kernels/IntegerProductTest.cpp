@@ -74,6 +74,14 @@ TEST(IntegerProduct, AllTypesAndSizes) {
   setHostThreads(1);
 }
 
+/// More than stay in a cache together.
+TEST(IntegerProduct, RowsOfALongSum) {
+  const int64_t m = 70, n = 3, k = 16400;
+  check<uint8_t, int8_t>(bytes<uint8_t>({m, k}, 1), bytes<int8_t>({k, n}, 2),
+                         bytes<uint8_t>({m, 1}, 3), bytes<int8_t>({1, n}, 4),
+                         Tensor::filled<int32_t>({m, n}, 9));
+}
+
 /// One B for all of a batch, or one for each; any layout of C.
 TEST(IntegerProduct, Batches) {
   const Tensor a = bytes<uint8_t>({3, 2, 5, 70}, 1);

@@ -388,10 +388,19 @@ void multiplyIntegerStep(const IntegerProduct &product, int64_t row,
   }
 }
 
+/// Two panels stay in a cache while all rows go through them, which stay in
+/// the second one.
 void multiplyIntegersInTiles(const IntegerProduct &product, Span panels) {
-  for (int64_t row = 0; row < product.m; row += 2 * kTileRows) {
-    const int64_t upper = std::min(kTileRows, product.m - row);
-    const int64_t lower = std::min(kTileRows, product.m - row - upper);
+  constexpr int64_t kBytesOfRows = 1 << 19, kRows = 2 * kTileRows;
+  const int64_t most =
+      std::max(kBytesOfRows / integerDepth(product.k) / kRows, int64_t(1)) *
+      kRows;
+  for (int64_t begin = 0, end; begin < product.m; begin = end) {
+    // Rows that fill tiles, and then those that do not.
+    const int64_t left = product.m - begin;
+    end = begin + (left < kRows ? left : std::min(left / kRows * kRows, most));
+    const int64_t upper = std::min(kTileRows, end - begin);
+    const int64_t lower = std::min(kTileRows, end - begin - upper);
     setShapes(upper, lower);
     for (int64_t p = panels.begin; p < panels.end; p += 2) {
       const bool isTwo = p + 1 < panels.end;
@@ -399,7 +408,8 @@ void multiplyIntegersInTiles(const IntegerProduct &product, Span panels) {
                                            : multiplyIntegerStep<false, true>)
                                   : (isTwo ? multiplyIntegerStep<true, false>
                                            : multiplyIntegerStep<false, false>);
-      step(product, row, upper, lower, p);
+      for (int64_t row = begin; row < end; row += kRows)
+        step(product, row, upper, lower, p);
     }
   }
   _tile_release();
