@@ -299,8 +299,7 @@ static void addImport(CLI::App &app, Flags &flags) {
          "What products with constant weights compute in, on the host: model: "
          "its own types (default); bf16: weights of f32 and f16 are kept in 16 "
          "bits, quantised ones as they are, and both operands rounded, with "
-         "sums "
-         "in f32; int8: of "
+         "sums in f32, as are those of attention of many queries; int8: of "
          "products with quantised weights the other operand is rounded to 8 "
          "bits in blocks, as accuracy_level 4 says it")
       ->check(CLI::IsMember({"model", "bf16", "int8"}));
