@@ -53,9 +53,9 @@ void check(const Tensor &a, const Tensor &b, const Tensor &zeroA,
 }
 
 template <typename A, typename B> void checkSizes() {
-  for (int64_t m : {1, 3, 8, 17, 37})
+  for (int64_t m : {1, 3, 8, 17, 37, 70})
     for (int64_t n : {1, 16, 37, 90})
-      for (int64_t k : {1, 3, 64, 200}) {
+      for (int64_t k : {0, 1, 3, 64, 200}) {
         SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
         check<A, B>(bytes<A>({m, k}, 1), bytes<B>({n, k}, 2).permuted({1, 0}),
                     bytes<A>({m, 1}, 3), bytes<B>({1, n}, 4),

@@ -393,7 +393,8 @@ void multiplyIntegerStep(const IntegerProduct &product, int64_t row,
 void multiplyIntegersInTiles(const IntegerProduct &product, Span panels) {
   constexpr int64_t kBytesOfRows = 1 << 19, kRows = 2 * kTileRows;
   const int64_t most =
-      std::max(kBytesOfRows / integerDepth(product.k) / kRows, int64_t(1)) *
+      std::max(kBytesOfRows / (integerDepth(product.k) + 1) / kRows,
+               int64_t(1)) *
       kRows;
   for (int64_t begin = 0, end; begin < product.m; begin = end) {
     // Rows that fill tiles, and then those that do not.
