@@ -79,7 +79,7 @@ void CompileReport::addCompute(ModuleOp module) {
       " products with constant weights round " +
       (options.compute == "bf16" ? "both operands to bf16"
                                  : "the other operand to 8 bits");
-  if (attentions > 0)
+  if (attentions > 0 && !options.bitwise)
     text += ", and so do those of " + std::to_string(attentions) +
             " attentions, of more than 8 queries";
   addChoice(text);

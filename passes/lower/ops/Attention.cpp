@@ -34,6 +34,13 @@ public:
       operands.push_back(lowering.view(operand));
     config = lowering.order(op, {"scale", "is_causal", "softcap", "window",
                                  "zero_rows", "operand_bits"});
+    // In a fixed order nothing is rounded.
+    if (llvm::any_of(config, [](NamedAttribute each) {
+          return each.getName() == "in_order";
+        }))
+      llvm::erase_if(config, [](NamedAttribute each) {
+        return each.getName() == "operand_bits";
+      });
   }
 
   LogicalResult lower() {

@@ -257,6 +257,26 @@ TEST(Attention, RoundedRowsDoNotDependOnTheOthers) {
               whole.slice(2, first, count).values<float>());
 }
 
+/// Values behind the last key that a tile sees are not read.
+TEST(Attention, RoundedRowsSeeNoValueBehindTheirKeys) {
+  for (int64_t rows : {9, 31, 40}) {
+    Problem s = {Tensor::integers<float>({1, 1, rows, 8}, 1),
+                 Tensor::integers<float>({1, 1, 128, 8}, 2),
+                 Tensor::integers<float>({1, 1, 128, 19}, 3)};
+    s.operandBits = 16;
+    s.scale = 0.1;
+    s.causal = true;
+    for (int64_t key = rows; key < 128; ++key)
+      std::fill_n(s.v.view.as<float>() + key * 19, 19, NAN);
+    const Tensor out = Tensor::filled<float>({1, 1, rows, 19}, 9);
+    EXPECT_OK(runKernel("Attention", {s.q, s.k, s.v}, {out}, s.attributes()));
+    std::fill_n(s.v.view.as<float>() + rows * 19, (128 - rows) * 19, 0.f);
+    forEach({1, 1, rows, 19}, [&](const Dims &at) {
+      EXPECT_NEAR(out.at<float>(at), attend<float>(s, at), kRounded);
+    });
+  }
+}
+
 /// What is not a number, or is infinite, stays so for the rows that see it.
 TEST(Attention, RoundsWhatIsNotFinite) {
   Problem s = {Tensor::integers<float>({1, 1, 40, 8}, 1),

@@ -93,18 +93,18 @@ template <typename T> void fewFeatures() {
   for (int64_t features : {1, 2})
     for (int64_t step : {1, 2, 3})
       for (int64_t before : {0, 1, 5}) {
-        expectConv<T>({Tensor::integers<T>({2, 6, 7, 9}, 1),
-                       Tensor::integers<T>({3 * features, 2, 2, 3}, 2),
+        expectConv<T>({Tensor::integers<T>({2, 8, 7, 9}, 1),
+                       Tensor::integers<T>({4 * features, 2, 2, 3}, 2),
                        {1, step},
                        {before, before, 1, 2},
                        {2, 3},
-                       3});
-        expectConv<T>({Tensor::integers<T>({1, 4, 13}, 3),
-                       Tensor::integers<T>({4 * features, 1, 4}, 4),
+                       4});
+        expectConv<T>({Tensor::integers<T>({1, 8, 13}, 3),
+                       Tensor::integers<T>({8 * features, 1, 4}, 4),
                        {step},
                        {before, 3},
                        {step},
-                       4});
+                       8});
       }
 }
 

@@ -108,7 +108,9 @@ public:
       return view.strides[3] == 1 || head.depth <= 1;
     };
     const bool areFew = rows <= kFewRows && !order.areRowsSplit;
-    inTiles = order.isRounded && !order.isInOrder && !areFew && hasTiles();
+    // A step of decoding stays as it is, however many heads share a key.
+    inTiles = order.isRounded && !order.isInOrder && !areFew && hasTiles() &&
+              (q.dims[2] > 1 || order.areRowsSplit);
     readsKeys = areFew && !order.isInOrder && isDense(q) && isDense(k);
     readsValues = (areFew || (order.isInOrder && rows <= kFewRows)) &&
                   head.columnStepV == 1 && head.columns % kPanelColumns == 0;

@@ -38,7 +38,7 @@ public:
   int64_t scratchElements() const {
     return kBufferAlignment / int64_t(sizeof(float)) +
            (sizeOfRows() + sizeOfLine() + sizeOfKeys() +
-            capacity * widthOfValues()) /
+            (capacity + kTileDepth) * widthOfValues()) /
                2;
   }
   void setHead(const T *newKeys, const T *newValues, float *scratch) {
@@ -49,6 +49,7 @@ public:
     line = roundedRows + sizeOfRows();
     packedKeys = line + sizeOfLine();
     packedValues = packedKeys + sizeOfKeys();
+    lastValues = packedValues + capacity * widthOfValues();
     forget();
   }
   void forget() { packed = {0, 0}; }
@@ -75,13 +76,28 @@ public:
     for (int64_t i = 0; i < tile.rows; ++i)
       roundInTiles(tile.scores + i * tile.leading, 1, tile.count,
                    roundedRows + i * tiledDepth(tile.count));
-    TileProduct product = productOf(tile, head.columns, tile.count);
-    product.b =
-        bytes(packedValues + (tile.begin - packed.begin) * kPanelColumns);
-    product.panelStepB = tiledDepth(packed.end - packed.begin) * kPanelColumns;
+    // Tiles read whole blocks: values that are packed behind the last key are
+    // not this tile's, and may be no numbers.
+    const int64_t end = tile.begin + tile.count;
+    const int64_t rest = end == packed.end ? 0 : tile.count % kTileDepth;
+    const int64_t whole = tile.count - rest;
+    TileProduct product = productOf(tile, head.columns, whole);
+    product.rowStepA = tiledDepth(tile.count);
     product.sums = to;
     product.leadingC = leading;
     product.beta = 1;
+    product.b =
+        bytes(packedValues + (tile.begin - packed.begin) * kPanelColumns);
+    product.panelStepB = tiledDepth(packed.end - packed.begin) * kPanelColumns;
+    if (whole > 0)
+      multiplyTiles(product);
+    if (rest == 0)
+      return;
+    packValues(piece.values + (end - rest) * head.stepV, rest, lastValues);
+    product.k = rest;
+    product.a += whole;
+    product.b = bytes(lastValues);
+    product.panelStepB = 0;
     multiplyTiles(product);
   }
 
@@ -150,7 +166,7 @@ private:
   }
 
   /// Panels of 16 columns of values, of which two rows lie side by side.
-  void packValues(int64_t first, int64_t count) {
+  void packValues(int64_t first, int64_t count, BFloat16 *into) {
     const int64_t width = widthOfValues(), padded = tiledDepth(count);
     for (int64_t k = 0; k < padded; k += 2) {
       for (int64_t r = 0; r < 2; ++r) {
@@ -162,8 +178,8 @@ private:
       const auto *upper = reinterpret_cast<const uint16_t *>(line);
       const uint16_t *lower = upper + width;
       for (int64_t panel = 0; panel * kPanelColumns < width; ++panel) {
-        auto *to = reinterpret_cast<uint32_t *>(
-            packedValues + (panel * padded + k) * kPanelColumns);
+        auto *to = reinterpret_cast<uint32_t *>(into + (panel * padded + k) *
+                                                           kPanelColumns);
         for (int64_t j = 0; j < kPanelColumns; ++j)
           to[j] = uint32_t(upper[panel * kPanelColumns + j]) |
                   uint32_t(lower[panel * kPanelColumns + j]) << 16;
@@ -179,7 +195,7 @@ private:
                                                 : Span{begin, end};
     const int64_t count = packed.end - packed.begin;
     packKeys(piece.keys + packed.begin * head.stepK, count);
-    packValues(piece.values + packed.begin * head.stepV, count);
+    packValues(piece.values + packed.begin * head.stepV, count, packedValues);
   }
 
   AttentionHead head;
@@ -189,7 +205,8 @@ private:
   const T *keys = nullptr, *values = nullptr;
   BFloat16 *roundedRows = nullptr, *line = nullptr;
   BFloat16 *packedKeys = nullptr, *packedValues = nullptr;
-  Span packed = {0, 0}; ///< keys of the piece
+  BFloat16 *lastValues = nullptr; ///< fewer than a block of them
+  Span packed = {0, 0};           ///< keys of the piece
 };
 
 } // namespace shardc::runtime::host

@@ -146,10 +146,12 @@ void convolveDirectly(const Convolution &c, const T *x, const T *weights,
     }
 }
 
-/// Whether sums of few features cost less than to unfold the image for them.
+/// Whether sums of few features cost less than to unfold the image for them, of
+/// enough groups that threads share these out.
 bool isDirect(const Convolution &c, SumOrder order) {
-  constexpr int64_t kFewFeatures = 2;
-  return order == SumOrder::Fastest && c.features <= kFewFeatures;
+  constexpr int64_t kFewFeatures = 2, kManyGroups = 8;
+  return order == SumOrder::Fastest && c.features <= kFewFeatures &&
+         c.group * c.x->dims[0] >= kManyGroups;
 }
 
 /// Images and groups that are computed at the same time: where there are few
