@@ -32,15 +32,10 @@ public:
       : op(op), lowering(lowering) {
     for (Value operand : op->getOperands())
       operands.push_back(lowering.view(operand));
-    config = lowering.order(op, {"scale", "is_causal", "softcap", "window",
-                                 "zero_rows", "operand_bits"});
-    // In a fixed order nothing is rounded.
-    if (llvm::any_of(config, [](NamedAttribute each) {
-          return each.getName() == "in_order";
-        }))
-      llvm::erase_if(config, [](NamedAttribute each) {
-        return each.getName() == "operand_bits";
-      });
+    config = lowering.order(
+        op, {"scale", "is_causal", "softcap", "window", "zero_rows"});
+    if (!lowering.isInOrder) // in a fixed order nothing is rounded
+      llvm::append_range(config, Lowering::attributes(op, {"operand_bits"}));
   }
 
   LogicalResult lower() {

@@ -57,6 +57,8 @@ public:
   Status choose(int64_t expert, std::string_view kernel, std::byte *scratch) {
     this->expert = expert;
     this->scratch = scratch;
+    if (weights == Weights::Fields)
+      (void)readFields(expert, fields); // as of any other one
     if (weights != Weights::Numbers)
       return Status::ok();
     Acc *packed = reinterpret_cast<Acc *>(scratch);
@@ -79,7 +81,7 @@ public:
   /// C [m, columns] = A [m, rows] B, of dense rows; m is not 0.
   Status multiply(int64_t m, const Acc *a, Acc *c) const {
     if constexpr (std::is_same_v<Acc, float>)
-      if (weights != Weights::Numbers && layout.size() > 0) {
+      if (weights != Weights::Numbers) {
         multiplyAsTheyLie(m, a, c);
         return Status::ok();
       }
@@ -134,13 +136,12 @@ private:
     product.c = c;
     product.leadingC = layout.columns;
     product.beta = 0;
-    FieldMatrix fields;
     if (weights == Weights::Rows) {
       product.setRows(reinterpret_cast<const std::byte *>(first()),
                       operand.element(),
                       layout.rows > 1 ? layout.rowStride : layout.columns);
       multiplyPacked(product);
-    } else if (readFields(expert, fields)) {
+    } else {
       multiplyFields(fields, operand.element(), product, scratch);
     }
   }
@@ -151,7 +152,8 @@ private:
   Weights weights;
   int64_t expert = 0;
   std::byte *scratch = nullptr;
-  Matrix<Acc> matrix;
+  Matrix<Acc> matrix; ///< of the chosen one, as are these
+  FieldMatrix fields;
 };
 
 } // namespace shardc::runtime::host
