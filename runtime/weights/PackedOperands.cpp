@@ -1,8 +1,8 @@
 #include "runtime/weights/PackedOperands.h"
 
-#include "runtime/artifact/ElementNames.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
+#include "runtime/tensor/ViewExtent.h"
 
 namespace shardc::runtime {
 namespace {
@@ -25,19 +25,6 @@ entryFor(const PackedOperands::Key &key) {
   if (!entry)
     known = entry = std::make_shared<PackedOperands::Entry>();
   return entry;
-}
-
-/// The bytes between the first and the last element.
-std::pair<const std::byte *, const std::byte *>
-extentOf(const TensorView &matrix) {
-  const int64_t bits = artifact::elementBits(matrix.element);
-  int64_t first = matrix.skipped, last = matrix.skipped;
-  for (int d = 0; d < matrix.rank; ++d) {
-    const int64_t reach = (matrix.dims[d] - 1) * matrix.strides[d];
-    (reach < 0 ? first : last) += reach;
-  }
-  return {matrix.data + (first * bits >> 3),
-          matrix.data + ((last + 1) * bits + 7) / 8};
 }
 
 /// The last two dims; false if there are several such matrices.
@@ -94,8 +81,8 @@ void PackedOperands::Unpacked::pack() const {
   if (!entry->isPacked) {
     packing->pack(matrix, entry->memory.data());
     // What others still read of them comes back when they do.
-    const auto [begin, end] = extentOf(matrix);
-    releaseMapped(begin, static_cast<size_t>(end - begin));
+    const std::span<const std::byte> bytes = extentOf(matrix);
+    releaseMapped(bytes.data(), bytes.size());
   }
   entry->isPacked = true;
 }

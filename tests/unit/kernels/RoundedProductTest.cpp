@@ -75,7 +75,7 @@ TEST(RoundedProduct, EveryLevel) {
       AlignedBuffer packed, rows;
       ASSERT_TRUE(packed.allocate(loops->matrixBytes(b.view)));
       ASSERT_TRUE(rows.allocate(loops->rowsBytes(m, k)));
-      loops->pack(b.view, packed.data());
+      loops->pack(b.view, packed.data(), SourcePages::Stay);
       PackedProduct product;
       product.m = m;
       product.n = n;

@@ -104,9 +104,6 @@ public:
 private:
   static constexpr int64_t kPackedElements = 96 * 1024; ///< of keys, of values
 
-  static int64_t panelsOf(int64_t columns) {
-    return (columns + kPanelColumns - 1) / kPanelColumns;
-  }
   static const std::byte *bytes(const BFloat16 *data) {
     return reinterpret_cast<const std::byte *>(data);
   }
@@ -117,9 +114,7 @@ private:
   int64_t sizeOfRows() const { return rows * std::max(depth, keyTile); }
   /// A panel of keys, or two rows of values, on their way.
   int64_t sizeOfLine() const {
-    return std::max(kPanelColumns * depth,
-                    (2 * widthOfValues() + kTileDepth - 1) / kTileDepth *
-                        kTileDepth);
+    return std::max(kPanelColumns * depth, 2 * widthOfValues());
   }
   int64_t sizeOfKeys() const { return capacity * depth; }
 

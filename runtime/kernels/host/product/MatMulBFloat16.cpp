@@ -53,7 +53,7 @@ void multiply(const KernelCall &call, const Operands &operands) {
   std::byte *scratch = call.scratch;
   const std::byte *packed = call.packed;
   if (!packed) {
-    roundedLoops().pack(operands.matrix(), scratch);
+    roundedLoops().pack(operands.matrix(), scratch, SourcePages::Stay);
     packed = scratch;
     scratch += operands.packedBytes();
   }
@@ -98,7 +98,7 @@ int64_t packedBytes(const TensorView &matrix) {
   return roundedLoops().matrixBytes(matrix);
 }
 void pack(const TensorView &matrix, std::byte *to) {
-  roundedLoops().pack(matrix, to);
+  roundedLoops().pack(matrix, to, SourcePages::Leave);
 }
 
 constexpr OperandPacking kPacking = {1, packedBytes, pack};

@@ -148,20 +148,11 @@ void FieldMatrix::pack(std::byte *to) const {
   const int64_t dims[] = {k, n}, strides[] = {rowStride, columnStride};
   std::copy(dims, dims + 2, matrix.dims);
   std::copy(strides, strides + 2, matrix.strides);
-  MatrixPart part = {};
-  while (nextPart(matrix, part)) {
-    const int64_t panels = part.panels.end - part.panels.begin;
-    const int64_t depth = part.rows.end - part.rows.begin;
-    const int64_t threads = threadsFor(panels, depth * panels * kPanelColumns);
-    shareRanges(panels, threads, /*least=*/1, [&](int64_t p, int64_t end) {
-      for (; p < end; ++p) {
-        const int64_t panel = part.panels.begin + p;
-        gather(panel, part.rows.begin, depth, 1,
-               reinterpret_cast<uint32_t *>(to) + panel * packedStep() +
-                   part.rows.begin / rowsOfWord() * kPanelColumns);
-      }
-    });
-  }
+  packInParts(matrix, SourcePages::Leave, [&](Span rows, int64_t panel) {
+    gather(panel, rows.begin, rows.end - rows.begin, 1,
+           reinterpret_cast<uint32_t *>(to) + panel * packedStep() +
+               rows.begin / rowsOfWord() * kPanelColumns);
+  });
 }
 
 /// Up to 8 fields of 4 bits that follow each other, from the lowest bits on; 0

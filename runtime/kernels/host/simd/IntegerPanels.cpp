@@ -12,10 +12,6 @@
 namespace shardc::runtime::host {
 namespace {
 
-int64_t panelsOf(int64_t columns) {
-  return (columns + kPanelColumns - 1) / kPanelColumns;
-}
-
 /// Columns of the panel, from `matrix` on.
 void packPanel(const TensorView &matrix, int64_t first, int64_t count,
                uint8_t flip, std::byte *to) {

@@ -14,10 +14,6 @@
 namespace shardc::runtime::host {
 namespace {
 
-int64_t numPanels(int64_t columns) {
-  return (columns + kPanelColumns - 1) / kPanelColumns;
-}
-
 /// What has more bits than `To` is rounded.
 template <typename T, typename To>
 void packPart(const TensorView &matrix, Span rows, int64_t panel, To *to) {
@@ -38,19 +34,10 @@ void packPart(const TensorView &matrix, Span rows, int64_t panel, To *to) {
 }
 
 template <typename T, typename To = T>
-void packPanels(const TensorView &matrix, To *to) {
-  MatrixPart part = {};
-  while (nextPart(matrix, part)) {
-    const int64_t panels = part.panels.end - part.panels.begin;
-    const int64_t elements =
-        (part.rows.end - part.rows.begin) * panels * kPanelColumns;
-    shareRanges(panels, threadsFor(panels, elements), /*least=*/1,
-                [&](int64_t panel, int64_t end) {
-                  for (; panel < end; ++panel)
-                    packPart<T>(matrix, part.rows, part.panels.begin + panel,
-                                to);
-                });
-  }
+void packPanels(const TensorView &matrix, To *to, SourcePages pages) {
+  packInParts(matrix, pages, [&](Span rows, int64_t panel) {
+    packPart<T>(matrix, rows, panel, to);
+  });
 }
 
 void scaleRows(const PackedProduct &product) {
@@ -68,26 +55,27 @@ int64_t packedMatrixBytes(const TensorView &matrix) {
   case artifact::ElementType_Float32:
   case artifact::ElementType_Float16:
   case artifact::ElementType_BFloat16:
-    return matrix.dims[0] * numPanels(matrix.dims[1]) * kPanelColumns *
+    return matrix.dims[0] * panelsOf(matrix.dims[1]) * kPanelColumns *
            artifact::elementBytes(matrix.element);
   default:
     return 0;
   }
 }
 
-void packMatrix(const TensorView &matrix, std::byte *to) {
+void packMatrix(const TensorView &matrix, std::byte *to, SourcePages pages) {
   if (matrix.element == artifact::ElementType_Float32)
-    packPanels<uint32_t>(matrix, reinterpret_cast<uint32_t *>(to));
+    packPanels<uint32_t>(matrix, reinterpret_cast<uint32_t *>(to), pages);
   else
-    packPanels<uint16_t>(matrix, reinterpret_cast<uint16_t *>(to));
+    packPanels<uint16_t>(matrix, reinterpret_cast<uint16_t *>(to), pages);
 }
 
-void packMatrixRounded(const TensorView &matrix, std::byte *to) {
+void packMatrixRounded(const TensorView &matrix, std::byte *to,
+                       SourcePages pages) {
   auto *rounded = reinterpret_cast<BFloat16 *>(to);
   if (matrix.element == artifact::ElementType_Float32)
-    packPanels<float>(matrix, rounded);
+    packPanels<float>(matrix, rounded, pages);
   else
-    packPanels<Float16>(matrix, rounded);
+    packPanels<Float16>(matrix, rounded, pages);
 }
 
 static bool isInTiles(const TensorView &matrix) {
@@ -100,7 +88,7 @@ int64_t packedOperandBytes(const TensorView &matrix) {
 }
 
 void packOperand(const TensorView &matrix, std::byte *to) {
-  (isInTiles(matrix) ? packTiles : packMatrix)(matrix, to);
+  (isInTiles(matrix) ? packTiles : packMatrix)(matrix, to, SourcePages::Leave);
 }
 
 void multiplyPacked(const PackedProduct &product) {
@@ -109,7 +97,7 @@ void multiplyPacked(const PackedProduct &product) {
   if (product.k == 0)
     return scaleRows(product);
   const auto loop = loops().multiplyPanels.of(product.element);
-  const int64_t panels = numPanels(product.n);
+  const int64_t panels = panelsOf(product.n);
   const int64_t threads =
       threadsForProduct(panels, product.m, product.n, product.k);
   shareRanges(panels, threads, panelsAtOnce(panels, threads),

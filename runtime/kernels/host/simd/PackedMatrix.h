@@ -27,6 +27,9 @@
 namespace shardc::runtime::host {
 
 inline constexpr int64_t kPanelColumns = 16;
+constexpr int64_t panelsOf(int64_t columns) {
+  return (columns + kPanelColumns - 1) / kPanelColumns;
+}
 /// Panels that a thread takes at least: a multiple of those of any loop's tiles,
 /// but fewer where there would not be two such ranges for each.
 constexpr int64_t panelsAtOnce(int64_t panels, int64_t threads) {
@@ -41,11 +44,17 @@ inline constexpr int64_t kDepthBlock = 384;
 /// none: for elements other than float32, float16 and bfloat16.
 int64_t packedMatrixBytes(const TensorView &matrix);
 
+/// Whether pages of a file that a matrix is packed from leave the process: they
+/// stay where another call packs it again.
+enum class SourcePages : uint8_t { Stay, Leave };
+
 /// `to` is aligned to 64 bytes and has room for packedMatrixBytes(matrix).
-void packMatrix(const TensorView &matrix, std::byte *to);
+void packMatrix(const TensorView &matrix, std::byte *to,
+                SourcePages pages = SourcePages::Stay);
 
 /// The same panels of a matrix of float or float16, rounded to bfloat16.
-void packMatrixRounded(const TensorView &matrix, std::byte *to);
+void packMatrixRounded(const TensorView &matrix, std::byte *to,
+                       SourcePages pages = SourcePages::Stay);
 
 /// The two first, or those of Tiles.h where this processor multiplies by these: what
 /// a kernel asks for its right operand `input`.

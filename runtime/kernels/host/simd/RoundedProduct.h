@@ -19,7 +19,7 @@ namespace shardc::runtime::host {
 struct RoundedLoops {
   /// Of a matrix [k, n] of float or float16, of any strides; 0: none of another.
   int64_t (*matrixBytes)(const TensorView &matrix);
-  void (*pack)(const TensorView &matrix, std::byte *to);
+  void (*pack)(const TensorView &matrix, std::byte *to, SourcePages pages);
   /// What m rows of k need.
   int64_t (*rowsBytes)(int64_t m, int64_t k);
   /// Computes a product that has no B by one that was packed, on the threads of

@@ -23,10 +23,6 @@ constexpr int64_t kTileRows = 16;
 /// Of a block of B: pairs of rows, 16 columns.
 constexpr int64_t kBlockElements = kTileDepth * kPanelColumns;
 
-int64_t panelsOf(int64_t columns) {
-  return (columns + kPanelColumns - 1) / kPanelColumns;
-}
-
 template <typename T> BFloat16 roundedOnce(T value) {
   if constexpr (std::is_same_v<T, BFloat16>)
     return value;
@@ -62,30 +58,22 @@ static void packPartOf(const TensorView &matrix, Span rows, int64_t panel,
 }
 
 template <typename T>
-static void packTilesOf(const TensorView &matrix, std::byte *to) {
+static void packTilesOf(const TensorView &matrix, std::byte *to,
+                        SourcePages pages) {
   auto *out = reinterpret_cast<BFloat16 *>(to);
-  MatrixPart part = {};
-  while (nextPart(matrix, part)) {
-    const int64_t panels = part.panels.end - part.panels.begin;
-    const int64_t elements =
-        (part.rows.end - part.rows.begin) * panels * kPanelColumns;
-    shareRanges(panels, threadsFor(panels, elements), /*least=*/1,
-                [&](int64_t panel, int64_t end) {
-                  for (; panel < end; ++panel)
-                    packPartOf<T>(matrix, part.rows, part.panels.begin + panel,
-                                  out);
-                });
-  }
+  packInParts(matrix, pages, [&](Span rows, int64_t panel) {
+    packPartOf<T>(matrix, rows, panel, out);
+  });
 }
 
-void packTiles(const TensorView &matrix, std::byte *to) {
+void packTiles(const TensorView &matrix, std::byte *to, SourcePages pages) {
   switch (matrix.element) {
   case artifact::ElementType_Float32:
-    return packTilesOf<float>(matrix, to);
+    return packTilesOf<float>(matrix, to, pages);
   case artifact::ElementType_Float16:
-    return packTilesOf<Float16>(matrix, to);
+    return packTilesOf<Float16>(matrix, to, pages);
   default:
-    return packTilesOf<BFloat16>(matrix, to);
+    return packTilesOf<BFloat16>(matrix, to, pages);
   }
 }
 

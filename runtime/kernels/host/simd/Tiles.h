@@ -20,6 +20,7 @@
 
 #include "runtime/kernels/Kernel.h"
 #include "runtime/kernels/StorageTypes.h"
+#include "runtime/kernels/host/simd/PackedMatrix.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +40,8 @@ inline int64_t tiledDepth(int64_t k) {
 /// Of a matrix [k, n] of any strides; float and float16 are rounded.
 int64_t tiledMatrixBytes(const TensorView &matrix);
 /// `to` is aligned to 64 bytes.
-void packTiles(const TensorView &matrix, std::byte *to);
+void packTiles(const TensorView &matrix, std::byte *to,
+               SourcePages pages = SourcePages::Stay);
 
 struct Span;
 
