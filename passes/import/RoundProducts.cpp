@@ -13,6 +13,7 @@
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Quantization.h"
+#include "dialects/onnx/ops/Reduction.h"
 #include "dialects/onnx/ops/Source.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -57,7 +58,8 @@ struct RoundProducts : impl::RoundProductsBase<RoundProducts> {
   void runOnOperation() override {
     unsigned count = 0;
     const bool isBytes = type == "int8";
-    getOperation().walk([&](TopKOp) { choosesByScores = true; });
+    getOperation().walk(
+        [&](Operation *op) { choosesByScores |= choosesByFloats(op); });
     getOperation().walk([&](Operation *op) {
       if (isBytes ? roundActivations(op, 8)
                   : roundOperands(op) || roundActivations(op, 16))
@@ -82,6 +84,17 @@ private:
   static bool isFloatOf16Or32(Value value) {
     const Type element = getElementTypeOrSelf(value.getType());
     return element.isF32() || element.isF16() || element.isBF16();
+  }
+
+  /// A TopK, or an ArgMax of floats that others read: a router of one expert.
+  static bool choosesByFloats(Operation *op) {
+    if (isa<TopKOp>(op))
+      return true;
+    return isa<ArgMaxOp, ArgMinOp>(op) &&
+           isa<FloatType>(getElementTypeOrSelf(op->getOperand(0).getType())) &&
+           llvm::any_of(op->getUsers(), [](Operation *user) {
+             return !user->hasTrait<OpTrait::IsTerminator>();
+           });
   }
 
   bool roundOperands(Operation *op) {

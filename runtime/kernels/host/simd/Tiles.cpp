@@ -187,6 +187,7 @@ struct TileStep {
   int64_t panel;
   int64_t begin, end; ///< of k
   float *sums;        ///< four tiles
+  Span ahead;         ///< rows of the next two panels' blocks to ask for
 };
 
 /// Whose shapes are set. Rows that are `Streamed` do not take the place of B in
@@ -201,6 +202,8 @@ void multiplyStep(const TileProduct &product, const TileStep &step) {
   const auto *b = reinterpret_cast<const BFloat16 *>(product.b) +
                   step.panel * panelStep + step.begin * kPanelColumns;
   const auto *nextB = b + panelStep;
+  const BFloat16 *ahead = nextB + panelStep + step.ahead.begin * kTileDepth;
+  const int64_t countAhead = step.ahead.end - step.ahead.begin;
   const BFloat16 *a = product.a + step.row * product.rowStepA + step.begin;
   const BFloat16 *nextA = a + kTileRows * product.rowStepA;
   float *sums = step.sums;
@@ -241,6 +244,11 @@ void multiplyStep(const TileProduct &product, const TileStep &step) {
     }
     if constexpr (TwoPanels && TwoRows)
       _tile_dpbf16ps(3, 5, 7);
+    for (int64_t i = 0; i < countAhead * kTileDepth; i += kTileDepth) {
+      _mm_prefetch(ahead + i, _MM_HINT_T1);
+      _mm_prefetch(ahead + panelStep + i, _MM_HINT_T1);
+    }
+    ahead += kBlockElements;
     a += kTileDepth;
     nextA += kTileDepth;
     b += kBlockElements;
@@ -271,6 +279,16 @@ constexpr int64_t kMostRowBytes = 1 << 20, kMostRowsAtOnce = 512;
 constexpr int64_t kDepthAtOnce = 256;
 constexpr int64_t kRowsOfStep = 2 * kTileRows;
 
+/// Which rows of the next two panels' blocks the rows [row, row + 32) of A ask
+/// for: each has its share, so that memory works while tiles are multiplied.
+Span rowsAhead(int64_t panel, Span panels, int64_t row, int64_t rows) {
+  const int64_t each = (kTileRows * kRowsOfStep + rows - 1) / rows;
+  const int64_t first = row / kRowsOfStep * each;
+  if (panel + 3 >= panels.end || first >= kTileRows)
+    return {0, 0};
+  return {first, std::min(first + each, kTileRows)};
+}
+
 /// Rows [begin, end), all of shapes of 16, and panels `panels`.
 void multiplyWholeRows(const TileProduct &product, int64_t begin, int64_t end,
                        Span panels) {
@@ -288,7 +306,8 @@ void multiplyWholeRows(const TileProduct &product, int64_t begin, int64_t end,
       for (int64_t row = begin; row < end; row += kRowsOfStep)
         multiply(product, {row, kTileRows, kTileRows, panel, k,
                            std::min(depth, k + each),
-                           sums + (row - begin) * 2 * kPanelColumns});
+                           sums + (row - begin) * 2 * kPanelColumns,
+                           rowsAhead(panel, panels, row - begin, end - begin)});
   }
 }
 
@@ -304,7 +323,8 @@ void multiplyLastRows(const TileProduct &product, int64_t row, Span panels) {
                           : isTwo   ? multiplyStep<true, false, false>
                                     : multiplyStep<false, false, false>;
     multiply(product,
-             {row, upper, lower, panel, 0, tiledDepth(product.k), sums});
+             {row, upper, lower, panel, 0, tiledDepth(product.k), sums,
+              rowsAhead(panel, panels, 0, kRowsOfStep)});
   }
 }
 

@@ -1,5 +1,5 @@
-// Where a TopK chooses, attention stays: another number of queries rounds otherwise, and another expert might be chosen.
-// RUN: shard-opt %s --shardc-round-products | FileCheck %s
+// Where a TopK chooses, or an ArgMax that others read, attention stays: another number of queries rounds otherwise, and another expert might be chosen.
+// RUN: shard-opt %s --split-input-file --shardc-round-products | FileCheck %s
 
 !h = tensor<1x2x?x8xf32, #dist.value<dims = [1, 2, s, 8]>>
 !k = tensor<1x2x?x2xf32, #dist.value<dims = [1, 2, s, 2]>>
@@ -13,4 +13,37 @@ func.func @main(%q: !h {onnx.name = "q"}) -> (!k {onnx.name = "y"}, !i {onnx.nam
   %a = onnx.Attention %q, %q, %q : (!h, !h, !h) -> !h
   %y, %i = onnx.TopK %a {axis = -1 : i64, k = 2 : i64} : (!h) -> (!k, !i)
   return %y, %i : !k, !i
+}
+
+// -----
+
+!h = tensor<1x2x?x8xf32, #dist.value<dims = [1, 2, s, 8]>>
+!i = tensor<1x2x?xi64, #dist.value<dims = [1, 2, s]>>
+!w = tensor<1x2x?x4xf32, #dist.value<dims = [1, 2, s, 4]>>
+
+// CHECK-LABEL: func.func @main(
+// CHECK: onnx.Attention
+// CHECK-NOT: operand_bits
+// CHECK: onnx.ArgMax
+func.func @main(%q: !h {onnx.name = "q"}) -> (!w {onnx.name = "y"}) {
+  %a = onnx.Attention %q, %q, %q : (!h, !h, !h) -> !h
+  %i = onnx.ArgMax %a {axis = -1 : i64, keepdims = 0 : i64} : (!h) -> !i
+  %w = onnx.Weight {file = "m.onnx", length = 128 : i64, name = "w", offset = 0 : i64} : () -> tensor<8x4xf32>
+  %y = onnx.Gather %w, %i {axis = 0 : i64} : (tensor<8x4xf32>, !i) -> !w
+  return %y : !w
+}
+
+// -----
+
+// A token that is an output chooses nothing.
+
+!h = tensor<1x2x?x8xf32, #dist.value<dims = [1, 2, s, 8]>>
+!i = tensor<1x2x?xi64, #dist.value<dims = [1, 2, s]>>
+
+// CHECK-LABEL: func.func @main(
+// CHECK: onnx.Attention {{.*}} {operand_bits = 16 : i64}
+func.func @main(%q: !h {onnx.name = "q"}) -> (!i {onnx.name = "i"}) {
+  %a = onnx.Attention %q, %q, %q : (!h, !h, !h) -> !h
+  %i = onnx.ArgMax %a {axis = -1 : i64, keepdims = 0 : i64} : (!h) -> !i
+  return %i : !i
 }
