@@ -153,6 +153,101 @@ TEST(Attention, ManyKeys) {
   expectAttention<float>(s, 1e-5);
 }
 
+/// Causality and a padded batch as exporters write them: most keys of a tile of
+/// queries are hidden from all of them. `hidden` is what the mask has there, and
+/// of a batch's second sequence the first 100 keys are padding.
+template <typename T>
+Problem maskedByNumbers(int64_t queries, int64_t keys, double hidden) {
+  Problem s = {Tensor::integers<T>({2, 2, queries, 5}, 1),
+               Tensor::integers<T>({2, 1, keys, 5}, 2),
+               Tensor::integers<T>({2, 1, keys, 3}, 3)};
+  const Tensor mask = Tensor::filled<T>({2, 1, queries, keys}, T(0));
+  forEach(mask.dims(), [&](const Dims &at) {
+    if (at[3] > at[2] + keys - queries || (at[0] == 1 && at[3] < 100))
+      mask.view.as<T>()[mask.offset(at)] = T(Compute<T>(hidden));
+  });
+  s.mask = mask.broadcast({2, 2, queries, keys});
+  s.scale = 0.01;
+  return s;
+}
+
+/// The same bits as with a mask that no key is left out by: one of the queries
+/// of each tile sees them all.
+template <typename T> void leavesOutHiddenKeys(double hidden) {
+  for (const auto &[queries, keys] :
+       {std::pair<int64_t, int64_t>(300, 300), {97, 700}}) {
+    for (const int64_t bits : {0, 16}) {
+      Problem s = maskedByNumbers<T>(queries, keys, hidden);
+      s.operandBits = bits;
+      const Dims dims = {2, 2, queries, 3};
+      const Tensor found = Tensor::filled<T>(dims, T(Compute<T>(9)));
+      EXPECT_OK(runKernel("Attention", {s.q, s.k, s.v, s.mask}, {found},
+                          s.attributes()));
+      const Tensor open = s.mask.copy();
+      for (int64_t b = 0; b < 2; ++b)
+        for (int64_t h = 0; h < 2; ++h)
+          for (int64_t i = 95; i < queries; i += 96)
+            for (int64_t j = 0; j < keys; ++j)
+              open.view.as<T>()[open.offset({b, h, i, j})] = T(Compute<T>(0));
+      const Tensor whole = Tensor::filled<T>(dims, T(Compute<T>(9)));
+      EXPECT_OK(runKernel("Attention", {s.q, s.k, s.v, open}, {whole},
+                          s.attributes()));
+      forEach(dims, [&](const Dims &at) {
+        if (at[2] % 96 == 95)
+          return;
+        ASSERT_EQ(double(found.at<T>(at)), double(whole.at<T>(at)))
+            << queries << " x " << keys << " at " << at[0] << ", " << at[1]
+            << ", " << at[2];
+      });
+    }
+  }
+}
+
+TEST(Attention, LeavesOutKeysThatAMaskHides) {
+  leavesOutHiddenKeys<float>(-INFINITY);
+  leavesOutHiddenKeys<float>(std::numeric_limits<float>::lowest());
+  leavesOutHiddenKeys<float>(-1e9); // a score may be as large: looked at
+  leavesOutHiddenKeys<Float16>(-65504);
+  leavesOutHiddenKeys<BFloat16>(-INFINITY);
+  leavesOutHiddenKeys<double>(-1e300);
+  expectAttention<float>(maskedByNumbers<float>(1, 400, -INFINITY), 1e-5);
+  expectAttention<float>(maskedByNumbers<float>(200, 333, -INFINITY), 1e-5);
+}
+
+/// Of rows that see no key a number hides none: all count alike.
+TEST(Attention, RowsWhoseKeysAreAllFarBelow) {
+  Problem s =
+      maskedByNumbers<float>(120, 300, std::numeric_limits<float>::lowest());
+  const Tensor mask = s.mask.copy();
+  for (int64_t h = 0; h < 2; ++h)
+    for (int64_t j = 0; j < 300; ++j)
+      mask.view.as<float>()[mask.offset({0, h, 7, j})] =
+          std::numeric_limits<float>::lowest();
+  s.mask = mask;
+  const Tensor found = Tensor::filled<float>({2, 2, 120, 3}, 9.f);
+  EXPECT_OK(
+      runKernel("Attention", {s.q, s.k, s.v, s.mask}, {found}, s.attributes()));
+  double sum = 0;
+  for (int64_t j = 0; j < 300; ++j)
+    sum += s.v.at<float>({0, 0, j, 0});
+  EXPECT_NEAR(found.at<float>({0, 1, 7, 0}), sum / 300, 1e-4);
+}
+
+/// What is not finite behind a number that hides is seen, as a sum sees it.
+TEST(Attention, FarBelowHidesNoNaN) {
+  for (const bool isValue : {false, true}) {
+    Problem s =
+        maskedByNumbers<float>(100, 300, std::numeric_limits<float>::lowest());
+    const Tensor &changed = isValue ? s.v : s.k;
+    changed.view.as<float>()[changed.offset({0, 0, 299, 1})] =
+        isValue ? INFINITY : NAN;
+    const Tensor found = Tensor::filled<float>({2, 2, 100, 3}, 9.f);
+    EXPECT_OK(runKernel("Attention", {s.q, s.k, s.v, s.mask}, {found},
+                        s.attributes()));
+    EXPECT_TRUE(std::isnan(found.at<float>({0, 0, 3, 1}))) << isValue;
+  }
+}
+
 /// Values whose rows fill panels, of heads that lie side by side.
 template <typename T> void readsHeadsSideBySide(double tolerance) {
   for (int64_t rows : {1, 10}) {

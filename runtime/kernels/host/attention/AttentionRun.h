@@ -32,6 +32,7 @@
 #include "runtime/kernels/attention/AttentionRows.h"
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/attention/AttentionOperands.h"
+#include "runtime/kernels/host/attention/HiddenKeys.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
 #include "runtime/kernels/host/reduce/SoftmaxRow.h"
 
@@ -134,6 +135,8 @@ public:
     isCausal = call.intOr("is_causal", 0) != 0;
     window = call.intOr("window", 0);
     layoutQ = attentionLayout(q, tileRows, rowDim);
+    if (looksAtMask())
+      shown = ShownKeys<T>(q, k, v, *mask, rowDim, keys.place(0), scale);
   }
   explicit AttentionRun(const KernelCall &call)
       : AttentionRun(call, AttentionInputs::of(call), AllKeys(call),
@@ -168,6 +171,10 @@ public:
                                   own.scores + tileRows * scoreStep);
           rows.state = begin(rows.b, rows.h, rows.first, rows.count,
                              own.scores + scratchOfThread(0));
+          if (own.looksAtMask())
+            rows.shownEnd =
+                own.shown.endFor({rows.b, rows.h, rows.first, rows.count},
+                                 tile % own.tilesOfHead());
           SHARDC_RETURN_IF_ERROR(own.seeAll(rows));
           end(rows.b, rows.h, rows.first, rows.count, rows.state);
           return Status::ok();
@@ -181,7 +188,8 @@ private:
   };
   struct Rows {
     int64_t b, h, first, count;
-    int64_t place; ///< of the first query, behind all keys that precede it
+    int64_t place;    ///< of the first query, behind all keys that precede it
+    int64_t shownEnd; ///< of keys that the mask shows to some query
     Matrix<Acc> queries;
     TileState<Acc> state;
   };
@@ -222,6 +230,7 @@ private:
               0,
               0,
               0,
+              std::numeric_limits<int64_t>::max(),
               {},
               {}};
     int64_t at = tile % ofHead;
@@ -243,6 +252,7 @@ private:
     if (std::exchange(headAtHand, head) == head)
       return;
     const int64_t kv = rows.h / group;
+    shown.forgetHead();
     operands.setHead(
         k.as<KeyNumber>() + rows.b * k.strides[0] + kv * k.strides[1],
         v.as<KeyNumber>() + rows.b * v.strides[0] + kv * v.strides[1],
@@ -267,11 +277,20 @@ private:
         if (keys.load(piece, rows.h / group))
           operands.forget();
       operands.setPiece(keys.at(piece));
-      for (int64_t at = seen.begin; at < seen.end; at += keyTile)
-        SHARDC_RETURN_IF_ERROR(
-            see(rows, piece, {at, std::min(at + keyTile, seen.end)}));
+      for (int64_t at = seen.begin; at < seen.end; at += keyTile) {
+        const int64_t end = std::min(at + keyTile, seen.end);
+        if (at < std::min(end, rows.shownEnd))
+          SHARDC_RETURN_IF_ERROR(
+              see(rows, piece, {at, std::min(end, rows.shownEnd)}));
+      }
     }
     return Status::ok();
+  }
+
+  /// Sums in a fixed order stay whole, and causal calls leave out keys anyway.
+  bool looksAtMask() const {
+    return mask && !isCausal && !isInOrder && keys.count() == 1 &&
+           std::is_same_v<AllKeys, KeysInOrder>;
   }
 
   /// Keys of a piece that the query of a row sees, but for the mask.
@@ -379,6 +398,7 @@ private:
   MatrixLayout layoutQ;
   Acc *scores = nullptr; ///< of a thread; packed queries and a head behind them
   int64_t headAtHand = -1;
+  ShownKeys<T> shown; ///< where looksAtMask()
 };
 
 } // namespace shardc::runtime::host

@@ -50,6 +50,8 @@ struct Loops {
   LoopByType<void (*)(const RowProduct &product)> multiplyRows;
   /// -inf for none; NaN if any is.
   float (*maximumOfRow)(const float *x, int64_t count);
+  /// The largest |x|, likewise.
+  float (*magnitudeOfRow)(const float *x, int64_t count);
   /// x = exp(x - shift) for x <= shift; their sum, in an order that follows
   /// from `count`.
   float (*exponentialsOfRow)(float *x, int64_t count, float shift);

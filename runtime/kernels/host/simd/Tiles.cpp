@@ -322,9 +322,8 @@ void multiplyLastRows(const TileProduct &product, int64_t row, Span panels) {
                                              : multiplyStep<false, true, false>)
                           : isTwo   ? multiplyStep<true, false, false>
                                     : multiplyStep<false, false, false>;
-    multiply(product,
-             {row, upper, lower, panel, 0, tiledDepth(product.k), sums,
-              rowsAhead(panel, panels, 0, kRowsOfStep)});
+    multiply(product, {row, upper, lower, panel, 0, tiledDepth(product.k), sums,
+                       rowsAhead(panel, panels, 0, kRowsOfStep)});
   }
 }
 
