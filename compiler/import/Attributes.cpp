@@ -15,7 +15,7 @@ namespace shardc::importer {
 
 Type elementType(MLIRContext *context, int32_t dataType) {
   Type type = onnx::elementTypeOf(dataType, context);
-  bool isKnown = type && (onnx::isStored(type) || type.isInteger(4));
+  bool isKnown = type && (onnx::isStored(type) || isa<IntegerType>(type));
   return isKnown ? type : Type();
 }
 
@@ -28,16 +28,21 @@ static unsigned byteWidth(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
-/// Bytes of all elements, of which those of 4 bits share bytes; nothing if no
-/// memory could hold them.
+/// How many elements share a byte.
+static int64_t elementsOfByte(Type element) {
+  return onnx::isStored(element) ? 1 : 8 / element.getIntOrFloatBitWidth();
+}
+
+/// Bytes of all elements, of which those of 4 and 2 bits share bytes; nothing if
+/// no memory could hold them.
 static std::optional<uint64_t> byteSize(const TensorProto &tensor,
                                         Type element) {
-  bool isHalf = element.isInteger(4);
-  int64_t size = isHalf ? 1 : byteWidth(element);
+  const int64_t ofByte = elementsOfByte(element);
+  int64_t size = byteWidth(element);
   for (int64_t dim : tensor.dims())
     if (dim < 0 || llvm::MulOverflow(size, dim, size))
       return std::nullopt;
-  return isHalf ? size / 2 + size % 2 : size;
+  return size / ofByte + (size % ofByte != 0);
 }
 
 /// Appends numbers in `width` bytes each, little-endian like this machine.
@@ -63,11 +68,14 @@ static std::string inlineBytes(const TensorProto &tensor, unsigned width) {
 static DenseElementsAttr denseAttr(RankedTensorType type, StringRef bytes) {
   if (type.getNumElements() == 0)
     return DenseElementsAttr::get(type, ArrayRef<Attribute>());
-  if (type.getElementType().isInteger(4)) {
-    SmallVector<APInt> halves;
+  if (const int64_t ofByte = elementsOfByte(type.getElementType());
+      ofByte > 1) {
+    const unsigned bits = 8 / ofByte;
+    SmallVector<APInt> fields;
     for (int64_t i = 0; i < type.getNumElements(); ++i)
-      halves.emplace_back(4, (bytes[i / 2] >> (i % 2 ? 4 : 0)) & 15);
-    return DenseElementsAttr::get(type, halves);
+      fields.emplace_back(bits, bytes[i / ofByte] >> (i % ofByte * bits) &
+                                    ((1 << bits) - 1));
+    return DenseElementsAttr::get(type, fields);
   }
   if (!type.getElementType().isInteger(1))
     return DenseElementsAttr::getFromRawBuffer(

@@ -5,6 +5,7 @@
 #include "compiler/import/Annotations.h"
 #include "compiler/import/InputTypes.h"
 #include "compiler/import/WeightPattern.h"
+#include "dialects/onnx/ElementTypes.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/ops/Source.h"
@@ -83,7 +84,7 @@ LogicalResult GraphImporter::addInputs() {
   for (const ValueInfoProto *input : inputs) {
     int32_t type = input->type().tensor_type().elem_type();
     Type element = elementType(context, type);
-    if (!element || element.isInteger(4))
+    if (!element || !onnx::isStored(element))
       unsupported.addType(elementName(type), locOf(input->name()));
     types.push_back(element ? dist::makeType(element, dims.of(*input))
                             : unknownType());

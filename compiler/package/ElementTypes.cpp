@@ -33,6 +33,9 @@ std::optional<artifact::ElementType> elementType(Type type) {
   switch (integer.getWidth()) {
   case 1:
     return artifact::ElementType_Bool;
+  case 2:
+    return isUnsigned ? artifact::ElementType_UInt2
+                      : artifact::ElementType_Int2;
   case 4:
     return isUnsigned ? artifact::ElementType_UInt4
                       : artifact::ElementType_Int4;

@@ -67,7 +67,8 @@ std::string toleranceOf(ModuleOp module) {
     Type element = view.getView().getType().getElement();
     isLow |= element.isF16();
     isQuantised |= element.isBF16() || element.isInteger(8) ||
-                   element.isInteger(4) || isa<Float8E4M3FNType>(element);
+                   element.isInteger(4) || element.isInteger(2) ||
+                   isa<Float8E4M3FNType>(element);
   });
   module.walk([&](rt::CallOp call) {
     isQuantised |= call.getKernel() == "MatMulBFloat16" ||

@@ -105,13 +105,13 @@ std::string bytesOf(DenseElementsAttr elements) {
       bytes.push_back(value);
     return bytes;
   }
-  if (elements.getElementType().isInteger(4)) {
+  if (const unsigned bits = elements.getElementType().getIntOrFloatBitWidth();
+      bits < 8) {
+    const size_t ofByte = 8 / bits;
     for (auto [i, value] : llvm::enumerate(elements.getValues<APInt>())) {
-      char half = value.getZExtValue();
-      if (i % 2 == 0)
-        bytes.push_back(half);
-      else
-        bytes.back() |= half << 4;
+      if (i % ofByte == 0)
+        bytes.push_back(0);
+      bytes.back() |= char(value.getZExtValue() << (i % ofByte * bits));
     }
     return bytes;
   }

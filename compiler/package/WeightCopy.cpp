@@ -81,22 +81,26 @@ std::vector<ElementRange> ownedRanges(const dist::Sharding &sharding,
 
 void writeElements(StringRef bytes, ArrayRef<ElementRange> ranges, Type element,
                    llvm::raw_ostream &out) {
-  if (element.getIntOrFloatBitWidth() != 4) {
+  const unsigned bits = element.getIntOrFloatBitWidth();
+  if (bits != 2 && bits != 4) {
     uint64_t size = rt::elementBytes(element);
     for (const ElementRange &range : ranges)
       out.write(bytes.data() + range.start * size, range.count * size);
     return;
   }
+  const uint64_t ofByte = 8 / bits;
   uint64_t count = 0;
   char byte = 0;
   for (const ElementRange &range : ranges)
     for (uint64_t i = range.start; i < range.start + range.count; ++i) {
-      char half = (bytes[i / 2] >> (i % 2 ? 4 : 0)) & 15;
-      byte = count % 2 == 0 ? half : byte | half << 4;
-      if (count++ % 2 == 1)
+      const int field =
+          bytes[i / ofByte] >> (i % ofByte * bits) & ((1 << bits) - 1);
+      byte = char((count % ofByte == 0 ? 0 : byte) |
+                  field << (count % ofByte * bits));
+      if (++count % ofByte == 0)
         out << byte;
     }
-  if (count % 2 == 1)
+  if (count % ofByte != 0)
     out << byte;
 }
 

@@ -33,8 +33,8 @@ struct ElementRange {
 std::vector<ElementRange> ownedRanges(const dist::Sharding &sharding,
                                       const dist::Mesh &mesh, int64_t rank);
 
-/// Writes those elements of `bytes`, one after the other. Elements of 4 bits
-/// share bytes anew.
+/// Writes those elements of `bytes`, one after the other. Elements of less
+/// than a byte share bytes anew.
 void writeElements(llvm::StringRef bytes, llvm::ArrayRef<ElementRange> ranges,
                    mlir::Type element, llvm::raw_ostream &out);
 

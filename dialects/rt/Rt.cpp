@@ -113,8 +113,9 @@ int64_t elementBytes(Type element) {
 
 dist::DimExpr storageBytes(Type element, dist::DimExpr count) {
   unsigned bits = element.getIntOrFloatBitWidth();
-  return bits == 4 ? dist::DimExpr::floorDiv(count + 1, 2)
-                   : count * elementBytes(element);
+  const int64_t ofByte = bits == 2 || bits == 4 ? 8 / bits : 1;
+  return ofByte > 1 ? dist::DimExpr::floorDiv(count + (ofByte - 1), ofByte)
+                    : count * elementBytes(element);
 }
 
 /// <f32, [batch, 96], [96, 1], 0, replicated>

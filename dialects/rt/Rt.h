@@ -37,7 +37,7 @@ inline constexpr llvm::StringLiteral kColumn = "column", kRow = "row";
 
 /// Bytes of one element as the runtime stores it: a bool takes one.
 int64_t elementBytes(mlir::Type element);
-/// Bytes of so many elements without gaps: those of 4 bits share bytes.
+/// Bytes of so many elements without gaps: those of 4 or 2 bits share them.
 dist::DimExpr storageBytes(mlir::Type element, dist::DimExpr count);
 
 } // namespace shardc::rt

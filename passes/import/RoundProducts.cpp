@@ -131,7 +131,7 @@ private:
       return false;
     auto element = dyn_cast<IntegerType>(
         getElementTypeOrSelf(weights.getInput().getType()));
-    if (!element || (element.getWidth() != 4 && element.getWidth() != 8))
+    if (!element || element.getWidth() > 8 || element.getWidth() < 2)
       return false;
     if (auto said = weights.getActivationBits())
       return int64_t(*said) == bits;

@@ -2,6 +2,7 @@
 
 #include "passes/verify/VerifyLowered.h"
 
+#include "dialects/onnx/ElementTypes.h"
 #include "dialects/rt/Provenance.h"
 #include "dialects/rt/Rt.h"
 #include "passes/verify/lowered/Programs.h"
@@ -49,11 +50,10 @@ private:
       return land(wait);
     auto collective = dyn_cast<rt::CollectiveOp>(op);
     if (collective && collective.getKind() &&
-        cast<rt::ViewType>(collective.getOutput().getType())
-            .getElement()
-            .isInteger(4))
-      return op.emitError("adds elements of 4 bits of several ranks, which no "
-                          "backend does");
+        !onnx::isStored(
+            cast<rt::ViewType>(collective.getOutput().getType()).getElement()))
+      return op.emitError("adds elements of less than a byte of several ranks, "
+                          "which no backend does");
     if (collective && !brackets.empty())
       return op.emitError("communicates where the data decide whether it runs");
     if (collective)

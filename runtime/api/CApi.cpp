@@ -10,7 +10,7 @@ namespace artifact = shardc::artifact;
 static_assert(int{SHARDRT_FLOAT64} == int{artifact::ElementType_Float64} &&
               int{SHARDRT_BFLOAT16} == int{artifact::ElementType_BFloat16} &&
               int{SHARDRT_INT64} == int{artifact::ElementType_Int64} &&
-              int{SHARDRT_FLOAT8E8M0} == int{artifact::ElementType_Float8E8M0});
+              int{SHARDRT_UINT2} == int{artifact::ElementType_UInt2});
 
 struct shardrt_cancellation {
   std::shared_ptr<Cancellation> cancellation;

@@ -77,7 +77,9 @@ typedef enum {
   SHARDRT_FLOAT8E4M3FNUZ,
   SHARDRT_FLOAT8E5M2,
   SHARDRT_FLOAT8E5M2FNUZ,
-  SHARDRT_FLOAT8E8M0
+  SHARDRT_FLOAT8E8M0,
+  SHARDRT_INT2, /* weights only, as those of 4 bits */
+  SHARDRT_UINT2
 } shardrt_type;
 
 /* A dense row-major tensor in memory of somebody else. */

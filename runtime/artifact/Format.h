@@ -77,6 +77,9 @@ inline constexpr int kMaxRank = 8;
 /// Bits of one element.
 inline int64_t elementBits(ElementType type) {
   switch (type) {
+  case ElementType_Int2:
+  case ElementType_UInt2:
+    return 2;
   case ElementType_Int4:
   case ElementType_UInt4:
     return 4;

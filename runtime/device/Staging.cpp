@@ -23,8 +23,11 @@ Extent extentOf(const TensorView &view) {
     first += std::min<int64_t>(reach, 0);
     last += std::max<int64_t>(reach, 0);
   }
-  if (artifact::isSubByte(view.element))
-    return {first >> 1, (last >> 1) - (first >> 1) + 1};
+  if (artifact::isSubByte(view.element)) {
+    const int64_t bits = artifact::elementBits(view.element);
+    const int64_t begin = first * bits >> 3;
+    return {begin, (last * bits >> 3) - begin + 1};
+  }
   const int64_t size = artifact::elementBytes(view.element);
   return {first * size, (last - first + 1) * size};
 }
@@ -34,7 +37,8 @@ bool isWhole(const TensorView &view) {
   if (!view.isContiguous())
     return false;
   return !artifact::isSubByte(view.element) ||
-         (view.skipped == 0 && view.numElements() % 2 == 0);
+         (view.skipped == 0 &&
+          view.numElements() * artifact::elementBits(view.element) % 8 == 0);
 }
 
 } // namespace

@@ -48,7 +48,8 @@ constexpr TypeCode kTypes[] = {
     {4, kInt32Data},   {6, kInt32Data},  {12, kUInt64Data}, {7, kInt64Data},
     {13, kUInt64Data}, {10, kInt32Data}, {16, kInt32Data},  {1, kFloatData},
     {11, kDoubleData}, {22, kInt32Data}, {21, kInt32Data},  {17, kInt32Data},
-    {18, kInt32Data},  {19, kInt32Data}, {20, kInt32Data},  {24, kInt32Data}};
+    {18, kInt32Data},  {19, kInt32Data}, {20, kInt32Data},  {24, kInt32Data},
+    {26, kInt32Data},  {25, kInt32Data}};
 static_assert(std::size(kTypes) == artifact::ElementType_MAX + 1);
 
 class Reader {
@@ -208,7 +209,7 @@ int findType(uint64_t onnx) {
     if (kTypes[type].onnx == onnx &&
         artifact::elementBits(static_cast<ElementType>(type)) >= 8)
       return type;
-  return -1; // four bits are for weights
+  return -1; // parts of bytes are for weights
 }
 
 /// Whether `bits`, read as a varint of int32_data or uint64_data, is a value of

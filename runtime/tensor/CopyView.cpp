@@ -62,26 +62,29 @@ void copyLoops(std::byte *to, const std::byte *from, const Loops &loops,
                     from + i * loops.from[d] * bytes, loops, d + 1);
 }
 
-/// Rows of halves of bytes; those that lie alike on both sides go by bytes.
-void copyHalves(const TensorView &to, int64_t toFirst, const TensorView &from,
+/// Rows of elements that share bytes; those that lie alike on both sides go by
+/// bytes.
+void copyFields(const TensorView &to, int64_t toFirst, const TensorView &from,
                 int64_t fromFirst, const Loops &loops, int d) {
   const int64_t size = loops.sizes[d];
   if (d < loops.depth - 1) {
     for (int64_t i = 0; i < size; ++i)
-      copyHalves(to, toFirst + i * loops.to[d], from,
+      copyFields(to, toFirst + i * loops.to[d], from,
                  fromFirst + i * loops.from[d], loops, d + 1);
     return;
   }
+  const auto bits = static_cast<int>(artifact::elementBits(to.element));
+  const int ofByte = 8 / bits;
   int64_t i = 0;
-  if (loops.to[d] == 1 && loops.from[d] == 1 && toFirst % 2 == 0 &&
-      fromFirst % 2 == 0) {
-    std::memcpy(to.data + toFirst / 2, from.data + fromFirst / 2,
-                static_cast<size_t>(size / 2));
-    i = size / 2 * 2;
+  if (loops.to[d] == 1 && loops.from[d] == 1 && toFirst % ofByte == 0 &&
+      fromFirst % ofByte == 0) {
+    std::memcpy(to.data + toFirst / ofByte, from.data + fromFirst / ofByte,
+                static_cast<size_t>(size / ofByte));
+    i = size / ofByte * ofByte;
   }
   for (; i < size; ++i)
-    writeHalf(to.data, toFirst + i * loops.to[d],
-              readHalf(from.data, fromFirst + i * loops.from[d]));
+    writeField(to.data, toFirst + i * loops.to[d], bits,
+               readField(from.data, fromFirst + i * loops.from[d], bits));
 }
 
 } // namespace
@@ -131,7 +134,7 @@ void copyView(const TensorView &destination, const TensorView &source) {
     return;
   switch (artifact::elementBytes(destination.element)) {
   case 0:
-    return copyHalves(destination, destination.skipped, source, source.skipped,
+    return copyFields(destination, destination.skipped, source, source.skipped,
                       loops, 0);
   case 1:
     return copyLoops<uint8_t>(destination.data, source.data, loops, 0);

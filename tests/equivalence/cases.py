@@ -338,7 +338,7 @@ def quantized(g, s):
     whole = [byte(4 * s.b, s.d), halves(s.b, s.d), byte(s.b, s.d)]
     g.add("DequantizeLinear.whole", *whole, axis=0, block_size=4)
     g.add("DequantizeLinear.rows", byte(s.d, s.b * s.c), halves(s.d, blocks), axis=-1, block_size=3)
-    # Products that take weights as they are, of 4 bits and of 8; those of 2 are unpacked first.
+    # Products that take weights as they are, of 2, 4 and 8 bits.
     for bits in (2, 4, 8):
         size = 16
         packed = np.random.default_rng(bits).integers(0, 256, (s.c, -(-s.b * 8 // size), size * bits // 8)).astype(U8)

@@ -118,6 +118,8 @@ std::vector<double> toDoubles(const Tensor &tensor) {
   case artifact::ElementType_Float8E8M0:
     decodeBytes(tensor, values, decodeFloat8E8M0);
     break;
+  case artifact::ElementType_Int2:
+  case artifact::ElementType_UInt2:
   case artifact::ElementType_Int4:
   case artifact::ElementType_UInt4:
     break; // no tensor of the API has them

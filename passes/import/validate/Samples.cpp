@@ -160,12 +160,12 @@ static void fillPattern(Tensor &y, StringRef pattern) {
   }
 }
 
-std::optional<unsigned> bytesOfHalves(ArrayRef<Value> leaves, Value leaf) {
+std::optional<unsigned> bytesOfFields(ArrayRef<Value> leaves, Value leaf) {
   auto weight = leaf.getDefiningOp<WeightOp>();
   auto isOf = [](Value value, unsigned bits) {
     return mlir::getElementTypeOrSelf(value.getType()).isInteger(bits);
   };
-  if (!weight || !isOf(leaf, 4))
+  if (!weight || (!isOf(leaf, 4) && !isOf(leaf, 2)))
     return std::nullopt;
   for (auto [number, other] : llvm::enumerate(leaves)) {
     auto source = other.getDefiningOp<WeightOp>();
@@ -179,15 +179,16 @@ std::optional<unsigned> bytesOfHalves(ArrayRef<Value> leaves, Value leaf) {
 }
 
 void shareBytes(ArrayRef<Value> leaves, MutableArrayRef<Tensor> tensors) {
-  for (auto [leaf, halves] : llvm::zip(leaves, tensors)) {
-    const std::optional<unsigned> source = bytesOfHalves(leaves, leaf);
-    if (!source || !halves.element)
+  for (auto [leaf, fields] : llvm::zip(leaves, tensors)) {
+    const std::optional<unsigned> source = bytesOfFields(leaves, leaf);
+    if (!source || !fields.element)
       continue;
     const Tensor &bytes = tensors[*source];
-    for (int64_t i = 0; i < halves.size() && i / 2 < bytes.size(); ++i) {
-      const auto byte = unsigned(bytes.data[i / 2]);
-      halves.data[i] = i % 2 == 0 ? byte % 16 : byte / 16;
-    }
+    const int64_t bits = fields.element.getIntOrFloatBitWidth();
+    const int64_t ofByte = 8 / bits;
+    for (int64_t i = 0; i < fields.size() && i / ofByte < bytes.size(); ++i)
+      fields.data[i] = unsigned(bytes.data[i / ofByte]) >> (i % ofByte * bits) &
+                       ((1u << bits) - 1);
   }
 }
 

@@ -42,13 +42,13 @@ std::optional<onnx::evaluate::Tensor>
 sampleLeaf(mlir::Value leaf, unsigned number, const Sample &sample,
            const onnx::evaluate::Sizes &sizes);
 
-/// Of a leaf of four-bit elements: the leaf that has the same place of a file as
+/// Of a leaf of elements of less than a byte: the leaf that has the same place of a file as
 /// bytes, by number; nothing where none has.
-std::optional<unsigned> bytesOfHalves(llvm::ArrayRef<mlir::Value> leaves,
+std::optional<unsigned> bytesOfFields(llvm::ArrayRef<mlir::Value> leaves,
                                       mlir::Value leaf);
 
-/// What is in the same place of a file has the same bits: elements of four bits
-/// are those of the bytes, the lower half first.
+/// What is in the same place of a file has the same bits: elements of four and
+/// two bits are those of the bytes, the lowest first.
 void shareBytes(llvm::ArrayRef<mlir::Value> leaves,
                 llvm::MutableArrayRef<onnx::evaluate::Tensor> tensors);
 

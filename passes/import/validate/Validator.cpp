@@ -2,6 +2,7 @@
 
 #include "passes/import/validate/Validator.h"
 
+#include "dialects/onnx/ElementTypes.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Source.h"
@@ -229,7 +230,7 @@ Verdict Comparison::on(const Shrinkage *shrinkage) {
 static bool hasPackedConstants(const Region &region) {
   return llvm::any_of(region.ops, [](Operation *op) {
     auto constant = dyn_cast<ConstantOp>(op);
-    return constant && elementOf(constant.getResult()).isInteger(4) &&
+    return constant && !isStored(elementOf(constant.getResult())) &&
            !isa<SplatElementsAttr>(constant.getValue());
   });
 }
@@ -288,7 +289,7 @@ Validator::Key Validator::keyOf(const Region &region, const SizeFacts &facts) {
     auto weight = leaf.getDefiningOp<WeightOp>();
     key.push_back(weight ? weight.getPatternAttr().getAsOpaquePointer()
                          : nullptr);
-    if (std::optional<unsigned> bytes = bytesOfHalves(region.leaves, leaf))
+    if (std::optional<unsigned> bytes = bytesOfFields(region.leaves, leaf))
       key.push_back(reinterpret_cast<const void *>(uintptr_t(*bytes + 1)));
     auto known = region.known.find(leaf);
     if (known != region.known.end())

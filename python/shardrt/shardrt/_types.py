@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-# In the order of shardrt_type. (4 bits are for weights: no input or output has them.)
+# In the order of shardrt_type. (4 and 2 bits are for weights: no input or output has them.)
 NAMES = (
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "bfloat16", "float32",
     "float64", "int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
+    "int2", "uint2",
 )  # fmt: skip
 NUMBERS = {name: number for number, name in enumerate(NAMES)}
 

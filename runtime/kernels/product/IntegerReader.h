@@ -1,6 +1,6 @@
 //===- IntegerReader.h - Elements of quantised tensors --------------------===//
 //
-// Reads integers of 4 to 32 bits, or eight bits of float, by their offset in a
+// Reads integers of 2 to 32 bits, or eight bits of float, by their offset in a
 // view:
 //
 //   dispatchQuantized(x.element, kName, [&](auto tag) {
@@ -27,35 +27,36 @@ private:
   const T *data;
 };
 
-/// Halves of bytes.
-template <bool isSigned> class HalfReader {
+/// Integers that share bytes.
+template <int Bits, bool isSigned> class FieldReader {
 public:
-  static constexpr int kValues = 16;
+  static constexpr int kValues = 1 << Bits;
 
-  explicit HalfReader(const TensorView &view)
+  explicit FieldReader(const TensorView &view)
       : data(view.data), first(view.skipped) {}
   int64_t operator[](int64_t offset) const {
-    return valueOf(readHalf(data, first + offset));
+    return valueOf(readField(data, first + offset, Bits));
   }
   SHARDC_HOST_DEVICE static int64_t valueOf(unsigned bits) {
+    constexpr int64_t sign = kValues / 2;
     const auto value = static_cast<int64_t>(bits);
-    return isSigned ? (value ^ 8) - 8 : value;
+    return isSigned ? (value ^ sign) - sign : value;
   }
 
-  /// Calls body(i, bits) for the elements from `offset` on, two a byte.
+  /// Calls body(i, bits) for the elements from `offset` on, byte by byte.
   template <typename Body>
   void forEach(int64_t offset, int64_t count, Body &&body) const {
+    constexpr int ofByte = 8 / Bits;
     int64_t i = 0, at = first + offset;
-    if ((at & 1) && count > 0)
-      body(i++, readHalf(data, at++));
-    const std::byte *bytes = data + (at >> 1);
-    for (; i + 1 < count; i += 2, ++bytes) {
-      const auto pair = std::to_integer<unsigned>(*bytes);
-      body(i, pair & 15);
-      body(i + 1, pair >> 4);
+    for (; i < count && at % ofByte != 0; ++i, ++at)
+      body(i, readField(data, at, Bits));
+    for (; i + ofByte <= count; i += ofByte, at += ofByte) {
+      const auto byte = std::to_integer<unsigned>(data[at / ofByte]);
+      for (int part = 0; part < ofByte; ++part)
+        body(i + part, (byte >> (part * Bits)) & (kValues - 1));
     }
-    if (i < count)
-      body(i, std::to_integer<unsigned>(*bytes) & 15);
+    for (; i < count; ++i, ++at)
+      body(i, readField(data, at, Bits));
   }
 
 private:
@@ -67,10 +68,14 @@ private:
 template <typename Body>
 Status dispatchIntegers(artifact::ElementType element, std::string_view kernel,
                         Body &&body) {
+  if (element == artifact::ElementType_Int2)
+    return body(Tag<FieldReader<2, true>>());
+  if (element == artifact::ElementType_UInt2)
+    return body(Tag<FieldReader<2, false>>());
   if (element == artifact::ElementType_Int4)
-    return body(Tag<HalfReader<true>>());
+    return body(Tag<FieldReader<4, true>>());
   if (element == artifact::ElementType_UInt4)
-    return body(Tag<HalfReader<false>>());
+    return body(Tag<FieldReader<4, false>>());
   using Types = TypeList<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t>;
   return dispatch(Types(), element, kernel, [&](auto tag) {
     return body(Tag<IntegerReader<typename decltype(tag)::Type>>());

@@ -157,7 +157,7 @@ def fused_products(draw):
 def bit_blocks(draw):
     """Numbers as zero points, biases, blocks that reach beyond the features, tables."""
     if draw.chance(0.4):
-        bits, block, rows, count = draw.one(4, 8), 16, draw.int(2, 5), draw.int(1, 3)
+        bits, block, rows, count = draw.one(2, 4, 8), 16, draw.int(2, 5), draw.int(1, 3)
         table = draw.ints(0, 255, rows, block * count * bits // 8, dtype=U8)
         zeros = draw.one(None, draw.ints(0, 255, rows, -(-count * bits // 8), dtype=U8))
         operands = trimmed([table, draw.ints(0, rows - 1, *draw.shape(2)), draw.positive(rows, count), zeros])

@@ -200,13 +200,14 @@ TEST(ByteProduct, ExtremeActivations) {
 /// Also those that are not the fastest here, and the largest bytes.
 TEST(ByteProduct, LoopsOfEveryProcessor) {
   const int64_t m = 7, n = 40, panels = 3, blockWords = 20;
-  for (bool areHalves : {true, false})
+  for (int parts : {1, 2, 4})
     for (int64_t lastWords : {20, 2}) {
       const int64_t words = blockWords + lastWords;
-      const int64_t ofWord = areHalves ? 8 : 4, rows = words * ofWord;
+      const int64_t ofWord = 4 * parts, rows = words * ofWord;
+      const int bits = 8 / parts;
       const int64_t blockRows = blockWords * ofWord;
-      const auto placeOf = [&](int64_t l) { // even ones first
-        return areHalves ? l / 8 * 8 + l % 2 * 4 + l % 8 / 2 : l;
+      const auto placeOf = [&](int64_t l) {
+        return l / ofWord * ofWord + l % parts * 4 + l % ofWord / parts;
       };
       std::vector<uint32_t> b(size_t(panels * words * 16));
       uint32_t seed = 1;
@@ -232,7 +233,7 @@ TEST(ByteProduct, LoopsOfEveryProcessor) {
       product.a = {a.data(), rows, scalesA.view.as<float>(), sums.data(), 2};
       product.words = b.data();
       product.panelStep = words * 16;
-      product.areHalves = areHalves;
+      product.parts = parts;
       product.blocks = 2;
       product.blockWords = blockWords;
       product.lastWords = lastWords;
@@ -254,8 +255,8 @@ TEST(ByteProduct, LoopsOfEveryProcessor) {
                 const Dims at = {j / 16, block, j % 16};
                 const uint32_t word =
                     b[size_t((j / 16 * words + l / ofWord) * 16 + j % 16)];
-                const uint32_t field = areHalves ? word >> (l % 8 * 4) & 15
-                                                 : word >> (l % 4 * 8) & 255;
+                const uint32_t field =
+                    word >> (l % ofWord * bits) & ((1u << bits) - 1);
                 sum += double(scales.at<float>(at)) *
                        scalesA.at<float>({i, block}) *
                        (double(field) - zeros.at<float>(at)) *
@@ -271,7 +272,7 @@ TEST(ByteProduct, LoopsOfEveryProcessor) {
 TEST(ByteProduct, RoundingOfEveryProcessor) {
   const int64_t k = 75;
   const Tensor x = fractions({k}, 1);
-  for (int bits : {4, 8})
+  for (int bits : {2, 4, 8})
     for (const ByteLoops *each : supportedByteLoops()) {
       int8_t bytes[80];
       float scales[3], sums[3];
@@ -280,7 +281,9 @@ TEST(ByteProduct, RoundingOfEveryProcessor) {
       for (int64_t b = 0; b < 3; ++b) {
         double sum = 0, most = 0;
         for (int64_t l = b * 32; l < std::min(k, b * 32 + 32); ++l) {
-          const int64_t at = bits == 8 ? l : l / 8 * 8 + l % 2 * 4 + l % 8 / 2;
+          const int64_t ofWord = 32 / bits, parts = 8 / bits;
+          const int64_t at =
+              l / ofWord * ofWord + l % parts * 4 + l % ofWord / parts;
           sum += bytes[at];
           most = std::max(most, std::fabs(double(x.at<float>({l}))));
           EXPECT_NEAR(bytes[at] * double(scales[b]), x.at<float>({l}),

@@ -1,8 +1,9 @@
-//===- FieldProductTest.cpp - Products with weights of 4 and 8 bits -------===//
+//===- FieldProductTest.cpp - Products with weights of 2 to 8 bits --------===//
 
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/kernels/elementwise/CastFloat8.h"
 #include "runtime/kernels/host/simd/Loops.h"
+#include "runtime/tensor/CopyView.h"
 #include "tests/unit/kernels/FieldWeights.h"
 
 namespace shardc::runtime::host {
@@ -212,6 +213,40 @@ TEST(FieldProduct, ThePartOfARank) {
   });
 }
 
+/// A column of several whose rows begin within a byte.
+TEST(FieldProduct, AColumnOfOddRows) {
+  const int64_t k = 40, all = 5;
+  for (ElementType element : kElements) {
+    const Weights w({element, false, 1, k, all, 0});
+    const Tensor a = Tensor::integers<float>({2, k}, 1);
+    const Tensor one = Tensor::filled<float>({1, 1}, 1).broadcast({k, 1});
+    for (int64_t column = 0; column < all; ++column) {
+      const Tensor out = Tensor::filled<float>({2, 1}, 9);
+      Tensor weights = w.data.tensor;
+      weights.view = narrowed(weights.view, 1, column, 1);
+      EXPECT_OK(runPacked("MatMulDequantized", {a, weights, one}, {out}));
+      for (int64_t i = 0; i < 2; ++i) {
+        double sum = 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += double(a.at<float>({i, l})) * w.dataAt(l, column);
+        EXPECT_EQ(out.at<float>({i, 0}), sum);
+      }
+    }
+  }
+}
+
+/// What is packed has the bits of the weights, and no more.
+TEST(FieldProduct, PackedWeightsAreAsSmallAsTheFile) {
+  const int64_t k = 768, n = 3072;
+  for (ElementType element : kElements) {
+    const Weights w({element, true, 1, k, n, 32});
+    const Kernel *kernel = findHostKernel("MatMulDequantized");
+    ASSERT_TRUE(kernel && kernel->packing);
+    EXPECT_EQ(kernel->packing->bytes(seen(w.c, w.data.tensor).view),
+              k * n * bitsOf(element) / 8);
+  }
+}
+
 /// Also those that are not the fastest here.
 TEST(FieldProduct, LoopsOfEveryProcessor) {
   const int64_t k = 70, n = 40, panels = 3;
@@ -235,15 +270,16 @@ TEST(FieldProduct, LoopsOfEveryProcessor) {
              (k * bitsOf(element) + 7) / 8, 0},
             to + p * words * 16);
       FieldProduct product;
-      product.b = {bitsOf(element) == 4 ? FieldKind::Integer4
-                                        : FieldKind::Integer8,
+      product.b = {bitsOf(element) == 2   ? FieldKind::Integer2
+                   : bitsOf(element) == 4 ? FieldKind::Integer4
+                                          : FieldKind::Integer8,
                    k,
                    to,
                    words * 16,
                    scales.view.as<float>(),
                    zeros.view.as<float>(),
                    3 * 16,
-                   24,
+                   16,
                    32};
       product.n = n;
       product.a = a.view.as<float>();

@@ -12,17 +12,16 @@ namespace shardc::runtime::host {
 using artifact::ElementType;
 
 inline constexpr ElementType kElements[] = {
+    artifact::ElementType_Int2, artifact::ElementType_UInt2,
     artifact::ElementType_Int4, artifact::ElementType_UInt4,
     artifact::ElementType_Int8, artifact::ElementType_UInt8};
 
 inline int bitsOf(ElementType element) {
-  return element == artifact::ElementType_Int4 ||
-                 element == artifact::ElementType_UInt4
-             ? 4
-             : 8;
+  return static_cast<int>(artifact::elementBits(element));
 }
 inline bool isSigned(ElementType element) {
-  return element == artifact::ElementType_Int4 ||
+  return element == artifact::ElementType_Int2 ||
+         element == artifact::ElementType_Int4 ||
          element == artifact::ElementType_Int8;
 }
 
@@ -43,10 +42,7 @@ struct Fields {
       const int64_t at = i / columns * leading + i % columns;
       const auto field = uint8_t(values.back() & (range - 1));
       auto *bytes = tensor.view.as<uint8_t>();
-      if (bits == 8)
-        bytes[at] = field;
-      else
-        bytes[at / 2] |= uint8_t(field << (at % 2 * 4));
+      bytes[at * bits / 8] |= uint8_t(field << (at * bits % 8));
     }
     tensor.view.element = element;
     tensor.view.rank = 2;

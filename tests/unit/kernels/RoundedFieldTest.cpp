@@ -151,7 +151,7 @@ TEST(RoundedFields, InTilesAndByPairs) {
 TEST(RoundedFields, DecodesEveryField) {
   if (!roundsFields())
     GTEST_SKIP() << "the processor has no products of bfloat16";
-  for (int bits : {4, 8})
+  for (int bits : {2, 4, 8})
     for (float ownZero : {0.f, 8.f, 128.f, -3.f, 255.f, 7.5f, 1e9f})
       for (float ownScale :
            {1.f, -0.0371f, 0.f, 1e-33f, 1e-37f, INFINITY, NAN}) {
@@ -162,7 +162,9 @@ TEST(RoundedFields, DecodesEveryField) {
           words[i] = uint32_t(i * 2654435761u) ^ uint32_t(i << 7);
         scales[20] *= 3;
         FieldPanels fields;
-        fields.kind = bits == 4 ? FieldKind::Integer4 : FieldKind::Integer8;
+        fields.kind = bits == 2   ? FieldKind::Integer2
+                      : bits == 4 ? FieldKind::Integer4
+                                  : FieldKind::Integer8;
         fields.depth = depth;
         fields.words = words.data();
         fields.scales = scales.data();

@@ -135,8 +135,33 @@ TEST(StridedCopy, BlocksOfHalvesOfBytes) {
                 packedView(part, artifact::ElementType_UInt4, localDims),
                 BlockCopy::ToLocal);
       for (int64_t i = 0; i < 6; ++i)
-        EXPECT_EQ(readHalf(part, i), (first + i / 2) * 3 + column + i % 2);
+        EXPECT_EQ(readField(part, i, 4), (first + i / 2) * 3 + column + i % 2);
     }
+}
+
+/// [5, 3] elements of two bits, of which each part is copied from each place
+/// within a byte to each other one.
+TEST(StridedCopy, QuartersOfBytes) {
+  std::byte whole[4] = {std::byte(0x1b), std::byte(0xe4), std::byte(0x93),
+                        std::byte(0x36)};
+  for (int64_t from = 0; from < 8; ++from)
+    for (int64_t to = 0; to < 4; ++to)
+      for (int64_t count = 1; count <= 8; ++count) {
+        std::byte copied[4] = {std::byte(0xff), std::byte(0xff),
+                               std::byte(0xff), std::byte(0xff)};
+        TensorView source =
+            packedView(whole, artifact::ElementType_UInt2, {&count, 1});
+        TensorView target =
+            packedView(copied, artifact::ElementType_UInt2, {&count, 1});
+        advance(source, from);
+        advance(target, to);
+        copyView(target, source);
+        for (int64_t i = 0; i < 16; ++i)
+          EXPECT_EQ(readField(copied, i, 2),
+                    i >= to && i < to + count
+                        ? readField(whole, from + i - to, 2)
+                        : 3u);
+      }
 }
 
 } // namespace

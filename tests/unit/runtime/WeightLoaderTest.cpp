@@ -5,6 +5,7 @@
 #include "runtime/program/Mesh.h"
 #include "runtime/program/ScalarEvaluator.h"
 #include "runtime/tensor/CopyView.h"
+#include "runtime/tensor/SubByte.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include <cstring>
@@ -213,6 +214,27 @@ TEST(WeightLoader, halvesOfBytesAreJoinedByWholeOnes) {
         "\x21"
         "56\x43"
         "78");
+  }
+}
+
+/// [2, 6] elements of two bits over two ranks: each has three of a row, and so
+/// bytes of its own.
+TEST(WeightLoader, quartersOfBytesAreSplitWithinThem) {
+  ProgramBuilder p({{"tp", 2}});
+  auto two = p.constant(2), six = p.constant(6), tp = p.coordinate(0);
+  p.weight("a", artifact::ElementType_UInt2, {2, 6},
+           {p.whole(two), p.split(six, 2, tp)}, "\xe4\x1b\x39");
+  TestArtifact folder(p);
+  Artifact artifact;
+  ASSERT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
+  // Rows 0 1 2 3 3 2 and 1 0 1 2 3 0.
+  for (int rank = 0; rank < 2; ++rank) {
+    LoadedRank loaded;
+    ASSERT_TRUE(loadRank(artifact, rank, loaded).isOk());
+    const unsigned rows[2][6] = {{0, 1, 2, 1, 0, 1}, {3, 3, 2, 2, 3, 0}};
+    EXPECT_EQ(loaded.weights.bytes[0], 2);
+    for (int64_t i = 0; i < 6; ++i)
+      EXPECT_EQ(readField(loaded.weights.data[0], i, 2), rows[rank][i]);
   }
 }
 

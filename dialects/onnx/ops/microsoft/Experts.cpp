@@ -234,8 +234,9 @@ static Value dequantize(MicrosoftQMoEOp op, Decomposition &d, unsigned number,
     if (bits == 8)
       return d.reshape(packed, wanted);
     Decomposition::Dims padded = wanted;
-    padded.back() = 2 * DimExpr::floorDiv(wanted.back() + 1, 2);
-    return d.slice(asHalves(d, packed, padded), wanted.size() - 1, 0,
+    const int64_t each = 8 / bits;
+    padded.back() = each * DimExpr::floorDiv(wanted.back() + (each - 1), each);
+    return d.slice(asFields(d, packed, bits, padded), wanted.size() - 1, 0,
                    wanted.back());
   };
   Decomposition::Dims scaleDims = d.dims(scales);

@@ -3,7 +3,6 @@
 #include "dialects/onnx/ops/microsoft/Quantization.h"
 
 #include "dialects/onnx/Decomposition.h"
-#include "dialects/onnx/ops/Bitwise.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Source.h"
@@ -17,20 +16,23 @@ namespace shardc::onnx {
 
 using dist::DimExpr;
 
-static Type ui4(Decomposition &d) {
-  return d.inference.builder.getIntegerType(4, /*isSigned=*/false);
+static Type fieldType(Decomposition &d, int64_t bits) {
+  return d.inference.builder.getIntegerType(bits, /*isSigned=*/false);
 }
 
-Value asHalves(Decomposition &d, Value bytes, ArrayRef<DimExpr> dims) {
+Value asFields(Decomposition &d, Value bytes, int64_t bits,
+               ArrayRef<DimExpr> dims) {
   OpBuilder &builder = d.inference.builder;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(d.op);
-  Type type = dist::makeType(ui4(d), dims);
+  Type type = dist::makeType(fieldType(d, bits), dims);
   std::optional<int64_t> count = dist::product(dims).asConstant();
   // A table that an LM head shares has the dims of a MatMulNBits.
   bytes = beforeReshapes(bytes);
   auto weight = bytes.getDefiningOp<WeightOp>();
-  const uint64_t size = llvm::divideCeil(uint64_t(count.value_or(0)), 2);
+  const int64_t ofByte = 8 / bits;
+  const uint64_t size =
+      llvm::divideCeil(uint64_t(count.value_or(0)), uint64_t(ofByte));
   if (weight && count && weight.getLength() == size)
     return WeightOp::create(builder, weight.getLoc(), type,
                             weight.getNameAttr(), weight.getFileAttr(),
@@ -40,33 +42,20 @@ Value asHalves(Decomposition &d, Value bytes, ArrayRef<DimExpr> dims) {
   auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
                            : DenseElementsAttr();
   if (elements && count && uint64_t(elements.getNumElements()) == size) {
-    SmallVector<APInt> halves;
-    for (APInt byte : elements.getValues<APInt>()) {
-      halves.push_back(byte.trunc(4));
-      halves.push_back(byte.lshr(4).trunc(4));
-    }
-    halves.resize(*count, APInt(4, 0));
+    SmallVector<APInt> fields;
+    for (APInt byte : elements.getValues<APInt>())
+      for (int64_t part = 0; part < ofByte; ++part)
+        fields.push_back(byte.lshr(part * bits).trunc(bits));
+    fields.resize(*count, APInt(bits, 0));
     return ConstantOp::create(
         builder, constant.getLoc(), type,
-        DenseElementsAttr::get(cast<RankedTensorType>(type), halves));
+        DenseElementsAttr::get(cast<RankedTensorType>(type), fields));
   }
   d.op->emitOpError("has quantised weights of type ")
       << bytes.getType() << ", expected an initializer of "
-      << DimExpr::floorDiv(dist::product(dims) + 1, 2).str() << " bytes";
+      << DimExpr::floorDiv(dist::product(dims) + (ofByte - 1), ofByte).str()
+      << " bytes";
   return {};
-}
-
-Value asQuarters(Decomposition &d, Value bytes, ArrayRef<DimExpr> dims) {
-  if (!bytes)
-    return {};
-  Type ui8 = d.element(bytes);
-  Decomposition::Dims rows(dims);
-  rows.back() = DimExpr::floorDiv(rows.back(), 4);
-  rows.push_back(1);
-  Value shifted = d.make<BitShiftOp>(
-      {d.reshape(bytes, rows), d.constant(ui8, {4}, {0, 2, 4, 6})},
-      d.attribute("direction", "RIGHT"));
-  return d.reshape(d.make<BitwiseAndOp>({shifted, d.number(ui8, 3)}), dims);
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,23 +82,17 @@ struct BlockedWeights {
     if (bits == 8)
       return d.reshape(bytes, {rows, width});
     int64_t each = 8 / bits, padded = (width + each - 1) / each * each;
-    Value all = bits == 4 ? asHalves(d, bytes, {rows, padded})
-                          : asQuarters(d, bytes, {rows, padded});
-    return d.slice(all, 1, 0, width);
+    return d.slice(asFields(d, bytes, bits, {rows, padded}), 1, 0, width);
   }
 
   /// Half the range where there is none.
   Value zeroPoints(Value given, Type element) {
     if (!given)
-      return d.number(bits == 4 ? ui4(d)
-                                : inference().builder.getIntegerType(8, false),
-                      1 << (bits - 1));
+      return d.number(fieldType(d, bits), 1 << (bits - 1));
     if (isa<FloatType>(d.element(given)))
       return d.cast(d.reshape(given, {rows, blocks()}), element);
     return unpack(given, blocks());
   }
-
-  ShapeInference &inference() { return d.inference; }
 };
 
 } // namespace
@@ -188,8 +171,7 @@ MicrosoftGatherBlockQuantizedOp::inferTypes(ShapeInference &inference) {
   auto unpack = [&](Value bytes) {
     Decomposition::Dims dims = d.dims(bytes);
     dims.back() = int64_t(8 / getBits()) * dims.back();
-    return getBits() == 4 ? asHalves(d, bytes, dims)
-                          : asQuarters(d, bytes, dims);
+    return asFields(d, bytes, getBits(), dims);
   };
   if (isBytes && getBits() != 8) {
     data = unpack(data);

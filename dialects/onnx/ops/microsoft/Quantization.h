@@ -11,14 +11,11 @@ namespace shardc::onnx {
 
 class Decomposition;
 
-/// The same bytes of the model, ui8, as rows of ui4 with these dims: two
-/// elements a byte, the lower half first. An error where they are computed.
-mlir::Value asHalves(Decomposition &d, mlir::Value bytes,
+/// The same bytes of the model, ui8, as rows of ui4 or ui2 with these dims: two
+/// or four elements a byte, the lowest bits first. An error where they are
+/// computed.
+mlir::Value asFields(Decomposition &d, mlir::Value bytes, int64_t bits,
                      llvm::ArrayRef<dist::DimExpr> dims);
-/// Four elements of two bits a byte, the lowest first, in bytes of their own: a
-/// program has no smaller type. Of weights that happens once, when they load.
-mlir::Value asQuarters(Decomposition &d, mlir::Value bytes,
-                       llvm::ArrayRef<dist::DimExpr> dims);
 
 } // namespace shardc::onnx
 

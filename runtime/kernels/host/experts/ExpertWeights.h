@@ -1,7 +1,7 @@
 //===- ExpertWeights.h - Products with one matrix of each expert ----------===//
 //
 // Weights [e, rows, columns] of MixtureOfExperts. Where loops read them as they
-// lie they are multiplied so: fields of 4 and 8 bits (FieldProducts.h), and rows
+// lie they are multiplied so: fields of 2 to 8 bits (FieldProducts.h), and rows
 // of halves. Of others the matrix of an expert that has tokens becomes numbers
 // first, one at a time.
 //

@@ -50,7 +50,7 @@ Status expectShape(const TensorView &data, const TensorView &indices,
 }
 
 /// Rows of elements that share bytes; all of the table is here.
-void copyHalves(TensorView to, int64_t toOffset, TensorView from,
+void copyFields(TensorView to, int64_t toOffset, TensorView from,
                 int64_t fromOffset) {
   advance(to, toOffset);
   advance(from, fromOffset);
@@ -79,14 +79,14 @@ Status run(const KernelCall &call) {
   const IndexReader index(indices);
   const int64_t bytes = artifact::elementBytes(data.element);
   if (bytes == 0 && rows.local != rows.global)
-    return failure(kName, "no part of a table may hold halves of bytes");
+    return failure(kName, "no part of a table may hold parts of bytes");
   // Elements that share a byte are one thread's.
   const int64_t width = bytes == 0 ? 0 : slice.numElements();
   forEachIndex(outer, [&](const int64_t (&at)[2]) {
     forEachIndexOnThreads(picks, width, [&](const int64_t (&pick)[2]) {
       const int64_t row = index.wrapped(pick[1], rows.global) - rows.base;
       if (bytes == 0)
-        return copyHalves(to, at[0] + pick[0], slice,
+        return copyFields(to, at[0] + pick[0], slice,
                           at[1] + row * data.strides[axis]);
       std::byte *target = out.data + (at[0] + pick[0]) * bytes;
       if (row < 0 || row >= rows.local)

@@ -26,7 +26,7 @@ struct ByteScratch {
 
   ByteScratch(const FieldMatrix &matrix, int64_t m, int64_t k) {
     const int64_t block = matrix.blockRows();
-    rowBytes = (k + 7) / 8 * 8;
+    rowBytes = (k + 15) / 16 * 16; // whole words of 2 bits
     rowBlocks = matrix.blocks();
     rowsOfGroup = std::max<int64_t>(kGroupRows / block, 1) * block;
     sizeOfA = alignBuffer(m * (rowBytes + rowBlocks * 8));
@@ -113,7 +113,7 @@ private:
       product.next = row + depth < whole.k
                          ? matrix.packedAt(first, row + depth)
                          : matrix.packedAt(first + kGroupPanels, 0);
-    product.areHalves = matrix.bits() == 4;
+    product.parts = 8 / matrix.bits();
     product.blocks = (depth + blockRows - 1) / blockRows;
     product.blockWords = blockRows / ofWord;
     const int64_t last = depth - (product.blocks - 1) * blockRows;

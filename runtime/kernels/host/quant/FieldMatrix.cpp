@@ -16,13 +16,17 @@ namespace {
 using artifact::ElementType;
 
 bool isSigned(ElementType element) {
-  return element == artifact::ElementType_Int4 ||
+  return element == artifact::ElementType_Int2 ||
+         element == artifact::ElementType_Int4 ||
          element == artifact::ElementType_Int8;
 }
 
 /// 0 for elements that are no fields.
 int bitsOf(ElementType element) {
   switch (element) {
+  case artifact::ElementType_Int2:
+  case artifact::ElementType_UInt2:
+    return 2;
   case artifact::ElementType_Int4:
   case artifact::ElementType_UInt4:
     return 4;
@@ -40,8 +44,14 @@ int bitsOf(ElementType element) {
 FieldKind kindOf(ElementType element, int bits) {
   return element == artifact::ElementType_Float8E4M3FN ? FieldKind::Float8E4M3
          : element == artifact::ElementType_Float8E5M2 ? FieldKind::Float8E5M2
+         : bits == 2                                   ? FieldKind::Integer2
          : bits == 4                                   ? FieldKind::Integer4
                                                        : FieldKind::Integer8;
+}
+
+/// The first bit of each field of a word.
+uint32_t signsOf(int bits) {
+  return bits == 2 ? 0xaaaaaaaau : bits == 4 ? 0x88888888u : 0x80808080u;
 }
 
 float numberAt(const TensorView &view, int64_t offset) {
@@ -60,11 +70,9 @@ float fieldAt(const TensorView &view, int64_t offset) {
   Float8Codec codec;
   if (findFloat8(view.element, codec))
     return float(codec.decode(view.as<uint8_t>()[offset]));
-  if (bitsOf(view.element) == 4)
-    return float(readHalf(view.data, view.skipped + offset) ^
-                 (isSigned(view.element) ? 8u : 0u));
-  return float(view.as<uint8_t>()[offset] ^
-               (isSigned(view.element) ? 128u : 0u));
+  const int bits = bitsOf(view.element);
+  const unsigned sign = isSigned(view.element) ? 1u << (bits - 1) : 0;
+  return float(readField(view.data, view.skipped + offset, bits) ^ sign);
 }
 
 } // namespace
@@ -76,17 +84,18 @@ bool FieldMatrix::readFields(const TensorView &matrix) {
   if (elementBits == 0 || k == 0 || n == 0)
     return false;
   hasDenseColumns = rowStride == 1 || k == 1;
-  // Where fields of 4 bits begin, in a column or in a row.
+  // Where fields of parts of bytes begin, in a column or in a row.
   const int64_t step = hasDenseColumns ? columnStride : rowStride;
+  const int64_t ofByte = 8 / elementBits;
   if (!hasDenseColumns && columnStride != 1 && n > 1)
     return false;
-  areAligned =
-      elementBits == 8 || (data.skipped % 2 == 0 && (step % 2 == 0 || n == 1));
+  areAligned = data.skipped % ofByte == 0 &&
+               (step % ofByte == 0 || (hasDenseColumns && n == 1));
   if (!hasDenseColumns)
     kind = kindOf(data.element, 8);
-  const uint32_t sign = elementBits == 4 ? 8 : 128;
   if (isSigned(data.element)) {
-    flip = bits() == 4 ? 0x88888888u : sign * 0x01010101u;
+    const uint32_t sign = 1u << (elementBits - 1);
+    flip = bits() == elementBits ? signsOf(elementBits) : sign * 0x01010101u;
     zeroOfAll = float(sign);
   }
   return true;
@@ -155,16 +164,18 @@ void FieldMatrix::pack(std::byte *to) const {
   });
 }
 
-/// Up to 8 fields of 4 bits that follow each other, from the lowest bits on; 0
-/// where there are no more.
-static uint32_t fieldsFrom(const std::byte *data, int64_t offset,
+/// Fields of 2 or 4 bits that follow each other, up to a word of them, from the
+/// lowest bits on; 0 where there are no more.
+static uint32_t fieldsFrom(const std::byte *data, int64_t offset, int bits,
                            int64_t count) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, data + offset / 2, size_t(offset % 2 + count + 1) / 2);
-  return uint32_t(bits >> (offset % 2 * 4) & ((uint64_t(1) << count * 4) - 1));
+  uint64_t all = 0;
+  const int64_t skipped = offset * bits % 8;
+  std::memcpy(&all, data + offset * bits / 8,
+              size_t(skipped + count * bits + 7) / 8);
+  return uint32_t(all >> skipped & ((uint64_t(1) << count * bits) - 1));
 }
 
-/// The same words of 4-bit fields that begin within a byte.
+/// The same words of fields that begin within a byte.
 void FieldMatrix::gatherFields(int64_t panel, int64_t row, int64_t depth,
                                uint32_t *to) const {
   for (const int64_t end = row + depth; row < end; row += rowsOfWord())
@@ -175,11 +186,12 @@ void FieldMatrix::gatherFields(int64_t panel, int64_t row, int64_t depth,
       const int64_t count = std::min(rowsOfWord(), end - row);
       *to = flip;
       if (hasDenseColumns)
-        *to ^= fieldsFrom(data.data, first + row, count);
+        *to ^= fieldsFrom(data.data, first + row, elementBits, count);
       else
         for (int64_t r = 0; r < count; ++r)
-          *to ^= uint32_t(readHalf(data.data, first + (row + r) * rowStride))
-                 << (r * bits());
+          *to ^=
+              readField(data.data, first + (row + r) * rowStride, elementBits)
+              << (r * bits());
     }
 }
 
@@ -196,7 +208,7 @@ void FieldMatrix::gather(int64_t panel, int64_t row, int64_t depth,
                         to);
   else // processors see by themselves how rows follow each other
     loops().gatherRows({at, rowStride * elementBits / 8, columnsOf(panel),
-                        depth, elementBits == 4, flip},
+                        depth, elementBits, flip},
                        to);
 }
 
@@ -233,9 +245,9 @@ bool FieldMatrix::gatherPackedZeros(int64_t panel, float *zeros) const {
                         panel * kPanelColumns * zero.columnStride +
                         zero.view.skipped;
   if (hasFloats() || !hasBlocks || zero.blockStride != 1 || !areBlocksInOrder ||
-      (elementBits == 4 && (first % 2 != 0 || zero.columnStride % 2 != 0)))
+      first * elementBits % 8 != 0 || zero.columnStride * elementBits % 8 != 0)
     return false;
-  // One block has 16 numbers, of which a word holds four or eight.
+  // One block has 16 numbers, of which a word holds four, eight or 16.
   const int64_t ofWord = 32 / elementBits;
   alignas(64) uint32_t words[8 * kPanelColumns];
   for (int64_t block = 0; block < blocks(); block += 8 * ofWord) {
@@ -244,8 +256,7 @@ bool FieldMatrix::gatherPackedZeros(int64_t panel, float *zeros) const {
         zero.view.data + (first + block) * elementBits / 8,
         zero.columnStride * elementBits / 8, columnsOf(panel),
         (count * elementBits + 7) / 8,
-        isSigned(data.element) ? (elementBits == 4 ? 0x88888888u : 0x80808080u)
-                               : 0u};
+        isSigned(data.element) ? signsOf(elementBits) : 0u};
     loops().gatherWords(from, words);
     loops().fieldsAsNumbers(words, from.words(), elementBits,
                             zeros + block * kPanelColumns);

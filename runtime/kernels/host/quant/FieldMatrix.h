@@ -1,10 +1,11 @@
 //===- FieldMatrix.h - Quantised weights as loops read them ---------------===//
 //
-// A matrix [k, n] of elements of 4 or 8 bits, integers or numbers, with scales and zero points, of
-// which a group of columns is brought to FieldPanels.h's form while it is
-// multiplied. Columns that lie dense are read as words, rows of bytes as bytes:
+// A matrix [k, n] of elements of 2, 4 or 8 bits, integers or numbers, with scales
+// and zero points, of which a group of columns is brought to FieldPanels.h's form
+// while it is multiplied. Columns that lie dense are read as words, rows of bytes as bytes:
 //
 //   MatMulNBits [n, k] of 4 bits, seen as [k, n]   words of 8 rows
+//   of 2 bits                                      words of 16 rows
 //   DequantizeLinear of int8 [k, n]                words of 4 rows
 //   of int4 [k, n]                                 the same, as bytes
 //
@@ -42,7 +43,9 @@ public:
   int64_t blockRows() const { return rowsOfBlock; }
   int64_t blocks() const { return (k + rowsOfBlock - 1) / rowsOfBlock; }
   /// Of each kind, in a panel: blocks times 16, with room for whole words.
-  int64_t scaleStep() const { return (blocks() + 7) / 8 * 8 * kPanelColumns; }
+  int64_t scaleStep() const {
+    return (blocks() + 15) / 16 * 16 * kPanelColumns;
+  }
 
   bool isPacked() const { return packed != nullptr; }
   /// Words of a packed panel, and where those of a row begin.

@@ -1,4 +1,4 @@
-//===- FieldProducts.cpp - Products with weights of 4 and 8 bits ----------===//
+//===- FieldProducts.cpp - Products with weights of 2 to 8 bits -----------===//
 
 #include "runtime/kernels/host/quant/FieldProducts.h"
 

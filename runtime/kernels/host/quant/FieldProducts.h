@@ -1,4 +1,4 @@
-//===- FieldProducts.h - Products with weights of 4 and 8 bits ------------===//
+//===- FieldProducts.h - Products with weights of 2 to 8 bits -------------===//
 //
 // Panels of weights come into the cache a block of depth at a time, unless they
 // were packed. A few rows

@@ -1,9 +1,10 @@
 //===- MatMulDequantized.cpp - Product with quantised weights -------------===//
 //
 // A [..., m, k] times (B - zero point) * scale [..., k, n], where B is read as
-// DequantizeLinear reads it. Weights of 4 and 8 bits are multiplied as such,
-// packed once where they stay the same (FieldProducts.h); of others a panel of columns at a time becomes numbers, in
-// scratch that stays in the cache: the whole never exists. With activation_bits
+// DequantizeLinear reads it. Weights of 2, 4 and 8 bits are multiplied as such,
+// packed once where they stay the same (FieldProducts.h); of others a panel of
+// columns at a time becomes numbers, in scratch that stays in the cache: the
+// whole never exists. With activation_bits
 // = 8 blocks of A may be rounded to bytes, and products of them be exact
 // (ByteProducts.h); with 16 both operands may be rounded to bfloat16
 // (RoundedFields.h).

@@ -1,6 +1,6 @@
 //===- RoundedFields.h - Quantised weights times bfloat16 -----------------===//
 //
-// Where the user asks for it (--compute bf16) numbers of weights of 4 and 8 bits
+// Where the user asks for it (--compute bf16) numbers of weights of 2 to 8 bits
 // are rounded to bfloat16, and so are activations; sums are made in float, in
 // tiles or by pairs (Tiles.h, Pairs.h). A few panels of numbers exist at a time.
 // Bits of a row do not depend on the other rows.

@@ -23,9 +23,14 @@
 namespace shardc::runtime::host {
 namespace {
 
+/// Of four bytes, the field of the lowest bits.
+template <int Parts>
+inline constexpr uint32_t kFieldsOfByte =
+    ((1u << (8 / Parts)) - 1) * 0x01010101u;
+
 #ifdef __x86_64__
 /// Pairs of products of bytes reach 16 bits, then 32: of halves eight words
-/// (2 * 15 * 127 each) fit the first; bytes take 128 from B, so that a pair
+/// (2 * 15 * 127 each) fit the first, and so do quarters; bytes take 128 from B, so that a pair
 /// does.
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c")
@@ -33,20 +38,20 @@ namespace bytes3 {
 constexpr int kWidth = 8, kTileRows = 4;
 constexpr int64_t kCarry = 8;
 constexpr int tilePanels(int64_t rows) { return rows == 1 ? 2 : 1; }
-template <bool Halves> inline constexpr float kOffset = Halves ? 0 : 128;
+template <int Parts> inline constexpr float kOffset = Parts > 1 ? 0 : 128;
 #include "runtime/kernels/host/simd/ByteVectors.inc"
-template <bool Halves>
+template <int Parts>
 [[gnu::always_inline]] inline Sums addBytes(Sums sums, Bytes b, Bytes a) {
-  if (Halves)
+  if (Parts > 1)
     return _mm256_add_epi16(sums, _mm256_maddubs_epi16(b, a));
   b = _mm256_xor_si256(b, _mm256_set1_epi8(-128));
   const __m256i pairs =
       _mm256_maddubs_epi16(_mm256_abs_epi8(b), _mm256_sign_epi8(a, b));
   return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
-template <bool Halves> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
+template <int Parts> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(
-      Halves ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+      Parts > 1 ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
 }
 /// Exact for all bytes: pairs of 16 bits reach 32 at once.
 [[gnu::always_inline]] inline Words addIntegers(Words sums, Bytes b, Bytes a) {
@@ -69,13 +74,13 @@ namespace vnni3 {
 constexpr int kWidth = 8, kTileRows = 4;
 constexpr int64_t kCarry = std::numeric_limits<int64_t>::max() / 2;
 constexpr int tilePanels(int64_t rows) { return rows == 1 ? 4 : 1; }
-template <bool> inline constexpr float kOffset = 0;
+template <int> inline constexpr float kOffset = 0;
 #include "runtime/kernels/host/simd/ByteVectors.inc"
-template <bool>
+template <int>
 [[gnu::always_inline]] inline Sums addBytes(Sums sums, Bytes b, Bytes a) {
   return _mm256_dpbusd_avx_epi32(sums, b, a);
 }
-template <bool> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
+template <int> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(sums);
 }
 [[gnu::always_inline]] inline Words addIntegers(Words sums, Bytes b, Bytes a) {
@@ -94,10 +99,8 @@ namespace vnni4 {
 constexpr int kWidth = 16, kTileRows = 4;
 constexpr int64_t kCarry = std::numeric_limits<int64_t>::max() / 2;
 constexpr int tilePanels(int64_t rows) { return rows == 1 ? 4 : 2; }
-template <bool> inline constexpr float kOffset = 0;
+template <int> inline constexpr float kOffset = 0;
 using Bytes = __m512i;
-// Those without a mask are warned of in GCC 12.
-constexpr __mmask16 kAll = 0xffff;
 [[gnu::always_inline]] inline Bytes loadBytes(const uint32_t *p) {
   return _mm512_loadu_si512(p);
 }
@@ -108,18 +111,19 @@ constexpr __mmask16 kAll = 0xffff;
 }
 using Words [[gnu::vector_size(64)]] = int32_t;
 using Sums = __m512i;
-template <bool>
+template <int>
 [[gnu::always_inline]] inline Sums addBytes(Sums sums, Bytes b, Bytes a) {
   return _mm512_dpbusd_epi32(sums, b, a);
 }
-template <bool> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
+template <int> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(sums);
 }
-[[gnu::always_inline]] inline Bytes evenHalves(Bytes bytes) {
-  return _mm512_and_si512(bytes, _mm512_set1_epi32(0x0f0f0f0f));
-}
-[[gnu::always_inline]] inline Bytes oddHalves(Bytes bytes) {
-  return evenHalves(_mm512_maskz_srli_epi32(kAll, bytes, 4));
+template <int Parts>
+[[gnu::always_inline]] inline Bytes partOf(Bytes bytes, int part) {
+  using Lines [[gnu::vector_size(64)]] = uint32_t;
+  return reinterpret_cast<Bytes>(reinterpret_cast<Lines>(bytes) >>
+                                     uint32_t(8 / Parts * part) &
+                                 kFieldsOfByte<Parts>);
 }
 [[gnu::always_inline]] inline Words addIntegers(Words sums, Bytes b, Bytes a) {
   return reinterpret_cast<Words>(
@@ -136,7 +140,7 @@ namespace anywhere {
 constexpr int kWidth = 4, kTileRows = 1;
 constexpr int64_t kCarry = std::numeric_limits<int64_t>::max() / 2;
 constexpr int tilePanels(int64_t) { return 1; }
-template <bool> inline constexpr float kOffset = 0;
+template <int> inline constexpr float kOffset = 0;
 using Words [[gnu::vector_size(16)]] = int32_t;
 struct Bytes {
   uint8_t bytes[16];
@@ -153,25 +157,20 @@ struct Bytes {
   return bytes;
 }
 using Sums = Words;
-template <bool>
-inline Sums addBytes(Sums sums, const Bytes &b, const Bytes &a) {
+template <int> inline Sums addBytes(Sums sums, const Bytes &b, const Bytes &a) {
   for (int i = 0; i < 16; ++i)
     sums[i / 4] += int32_t(b.bytes[i]) * int8_t(a.bytes[i]);
   return sums;
 }
-template <bool> inline Words totalOf(Sums sums) { return sums; }
-[[gnu::always_inline]] inline Bytes evenHalves(Bytes bytes) {
+template <int> inline Words totalOf(Sums sums) { return sums; }
+template <int Parts>
+[[gnu::always_inline]] inline Bytes partOf(Bytes bytes, int part) {
   for (uint8_t &byte : bytes.bytes)
-    byte &= 15;
-  return bytes;
-}
-[[gnu::always_inline]] inline Bytes oddHalves(Bytes bytes) {
-  for (uint8_t &byte : bytes.bytes)
-    byte >>= 4;
+    byte = uint8_t(byte >> (8 / Parts * part) & kFieldsOfByte<Parts>);
   return bytes;
 }
 inline Words addIntegers(Words sums, const Bytes &b, const Bytes &a) {
-  return addBytes<false>(sums, b, a);
+  return addBytes<1>(sums, b, a);
 }
 constexpr int kIntegerRows = 1;
 constexpr int integerPanels(int) { return 1; }

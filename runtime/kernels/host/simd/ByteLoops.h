@@ -8,7 +8,12 @@
 //   C[i, j] = sum over b of  scaleA[i, b] scaleB[b, j]
 //                            (dot(A[i, b], B[b, j]) - zeroB[b, j] sum(A[i, b]))
 //
-// so that a row's bits do not depend on the other rows.
+// so that a row's bits do not depend on the other rows. Of words of weights of 4
+// or 2 bits fields that are alike placed in their byte are multiplied together,
+// those of the lowest bits first; and so lie the rows of A:
+//
+//   rows of a word of 4 bits   0 2 4 6  1 3 5 7
+//   of 2 bits                  0 4 8 12  1 5 9 13  2 6 10 14  3 7 11 15
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_SIMD_BYTELOOPS_H
@@ -23,8 +28,7 @@ namespace shardc::runtime::host {
 struct IntegerProduct;
 struct Span;
 
-/// Rows as integers. Of words of weights of 4 bits even rows are multiplied
-/// first: so these come first of each eight.
+/// Rows as integers, in the order above.
 struct ByteRows {
   int8_t *bytes = nullptr;
   int64_t rowBytes = 0;
@@ -32,14 +36,14 @@ struct ByteRows {
   int64_t rowBlocks = 0;
 };
 
-/// C [m, n] += A B for panels of 16 columns, four rows of B a word or eight.
+/// C [m, n] += A B for panels of 16 columns.
 struct ByteProduct {
   int64_t m = 0, n = 0;
   ByteRows a;
   const uint32_t *words = nullptr;
   int64_t panelStep = 0;          ///< words of a panel
   const uint32_t *next = nullptr; ///< words that are multiplied next, if known
-  bool areHalves = false;         ///< eight of 4 bits
+  int parts = 1;                  ///< fields of a byte: 1, 2 or 4
   int64_t blocks = 0;             ///< of rows of B
   int64_t blockWords = 0;         ///< rows of words in a block
   int64_t lastWords = 0;          ///< in the last one

@@ -24,7 +24,7 @@ constexpr int64_t kMostBlocks = kMostRows / 32;
 constexpr int64_t kMostDepth = 64;
 
 int64_t rowsOfBlock(const ByteProduct &product) {
-  return product.blockWords * (product.areHalves ? 8 : 4);
+  return product.blockWords * 4 * product.parts;
 }
 
 #pragma GCC push_options
@@ -50,12 +50,20 @@ void setShapes(int64_t rowsOfA, int64_t depth) {
   _tile_loadconfig(&shapes);
 }
 
+/// Fields that are number `part` of each byte, as bytes, and in the order of A.
+template <int Parts>
+[[gnu::always_inline]] inline __m512i partOf(__m512i all, int part) {
+  using Lines [[gnu::vector_size(64)]] = uint32_t;
+  constexpr uint32_t mask = ((1u << (8 / Parts)) - 1) * 0x01010101u;
+  return reinterpret_cast<__m512i>(
+      reinterpret_cast<Lines>(all) >> uint32_t(8 / Parts * part) & mask);
+}
+
 /// What zero points are subtracted from before products are made: then a block
 /// is one sum. Precondition: isCentred.
-template <bool Halves>
+template <int Parts>
 void centre(const uint32_t *words, const ByteProduct &product,
             const float *zeros, uint32_t *lines) {
-  const __m512i mask = _mm512_set1_epi32(0x0f0f0f0f);
   for (int64_t b = 0; b < product.blocks; ++b, zeros += kColumns) {
     const __m512i zero =
         _mm512_mullo_epi32(_mm512_and_si512(_mm512_maskz_cvtps_epi32(
@@ -64,31 +72,22 @@ void centre(const uint32_t *words, const ByteProduct &product,
                            _mm512_set1_epi32(0x01010101));
     for (int64_t w = 0; w < product.blockWords; ++w, words += kColumns) {
       const __m512i all = _mm512_loadu_si512(words);
-      if (!Halves) {
-        _mm512_storeu_si512(lines, _mm512_sub_epi8(all, zero));
-        lines += kColumns;
-        continue;
-      }
-      // Even ones of eight first, as they are in A.
-      const __m512i odd =
-          _mm512_and_si512(_mm512_maskz_srli_epi32(0xffff, all, 4), mask);
-      _mm512_storeu_si512(lines,
-                          _mm512_sub_epi8(_mm512_and_si512(all, mask), zero));
-      _mm512_storeu_si512(lines + kColumns, _mm512_sub_epi8(odd, zero));
-      lines += 2 * kColumns;
+#pragma GCC unroll 4
+      for (int part = 0; part < Parts; ++part, lines += kColumns)
+        _mm512_storeu_si512(lines,
+                            _mm512_sub_epi8(partOf<Parts>(all, part), zero));
     }
   }
 }
 
-/// Words of eight halves as two lines of bytes: even ones first.
+/// Words as lines of bytes.
+template <int Parts>
 void widen(const uint32_t *words, int64_t count, uint32_t *lines) {
-  const __m512i mask = _mm512_set1_epi32(0x0f0f0f0f);
-  for (int64_t w = 0; w < count; ++w, words += 16, lines += 32) {
+  for (int64_t w = 0; w < count; ++w, words += kColumns) {
     const __m512i all = _mm512_loadu_si512(words);
-    _mm512_storeu_si512(lines, _mm512_and_si512(all, mask));
-    _mm512_storeu_si512(
-        lines + 16,
-        _mm512_and_si512(_mm512_maskz_srli_epi32(0xffff, all, 4), mask));
+#pragma GCC unroll 4
+    for (int part = 0; part < Parts; ++part, lines += kColumns)
+      _mm512_storeu_si512(lines, partOf<Parts>(all, part));
   }
 }
 
@@ -98,7 +97,7 @@ bool isCentred(const ByteProduct &product) {
   constexpr int64_t kMostExactRows = 512;
   if (rowsOfBlock(product) > kMostExactRows)
     return false;
-  const __m512 low = _mm512_set1_ps(product.areHalves ? -112 : 128);
+  const __m512 low = _mm512_set1_ps(product.parts > 1 ? -112 : 128);
   const __m512 high = _mm512_set1_ps(128);
   const int64_t panels = (product.n + kColumns - 1) / kColumns;
   for (int64_t p = 0; p < panels; ++p)
@@ -302,7 +301,7 @@ void multiplyAll(const ByteProduct &product) {
   alignas(64) uint32_t room[kMostPanels * kMostRows / 4 * kColumns];
   const int64_t panels = (product.n + kColumns - 1) / kColumns;
   const int64_t words = product.blocks * product.blockWords;
-  const int64_t step = words * (product.areHalves ? 2 : 1) * kColumns;
+  const int64_t step = words * product.parts * kColumns;
   const bool isInRoom = step <= kMostRows / 4 * kColumns;
   const bool centred = isInRoom && isCentred(product);
   const uint32_t *lines[kMostPanels];
@@ -311,10 +310,11 @@ void multiplyAll(const ByteProduct &product) {
     const float *zeros = product.zeros + p * product.scaleStep;
     lines[p] = room + p * step;
     if (centred)
-      (product.areHalves ? centre<true> : centre<false>)(from, product, zeros,
-                                                         room + p * step);
-    else if (product.areHalves)
-      widen(from, words, room + p * step);
+      (product.parts == 1   ? centre<1>
+       : product.parts == 2 ? centre<2>
+                            : centre<4>)(from, product, zeros, room + p * step);
+    else if (product.parts > 1)
+      (product.parts == 2 ? widen<2> : widen<4>)(from, words, room + p * step);
     else
       lines[p] = from;
   }
@@ -328,8 +328,8 @@ void multiplyAll(const ByteProduct &product) {
 
 bool takesByteTiles(const ByteProduct &product) {
   const int64_t rows = rowsOfBlock(product);
-  // Halves are widened into room for so many.
-  if ((product.areHalves && product.blocks * rows > kMostRows) ||
+  // Parts of bytes are widened into room for so many.
+  if ((product.parts > 1 && product.blocks * rows > kMostRows) ||
       product.blocks > kMostBlocks)
     return false;
   return product.m >= kTileRows && (rows == 32 || rows % kMostDepth == 0) &&

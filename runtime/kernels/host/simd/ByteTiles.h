@@ -7,8 +7,8 @@
 namespace shardc::runtime::host {
 
 /// Whether the processor has tiles of bytes, and they pay for such a product:
-/// of 16 rows or more, and whole blocks of 32, 64 or more rows of B, of halves
-/// 1024 in all.
+/// of 16 rows or more, and whole blocks of 32, 64 or more rows of B, of parts of
+/// bytes 1024 in all.
 bool takesByteTiles(const ByteProduct &product);
 
 /// Gives the bits that ByteLoops::multiply gives on such a processor.

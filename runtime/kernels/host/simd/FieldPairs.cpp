@@ -1,4 +1,4 @@
-//===- FieldPairs.cpp - Weights of 4 and 8 bits as pairs of bfloat16 ------===//
+//===- FieldPairs.cpp - Weights of 2 to 8 bits as pairs of bfloat16 -------===//
 
 #include "runtime/kernels/host/simd/FieldPairs.h"
 
@@ -43,7 +43,7 @@ void forEachBlock(const FieldPanels &fields, int64_t panel, Body &&body) {
 }
 
 /// Whether fields can be scaled where they lie in a word: zero points are small
-/// integers, and scales lose nothing when they are divided by 2^12.
+/// integers, and scales lose nothing when they are divided by 2^14.
 bool isPlain(const FieldPanels &fields, int64_t panel) {
   bool isPlain = true;
   forEachBlock(
@@ -72,7 +72,7 @@ template <int Bits, bool Plain> struct Decoder {
   __m512 scale[kFields], zero[kFields];
 
   Decoder(const float *scales, const float *zeros) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int p = 0; p < kFields; ++p) {
       const float size = float(1 << (p * Bits));
       scale[p] = _mm512_loadu_ps(scales);
@@ -117,7 +117,7 @@ void decode(const FieldPanels &fields, int64_t panel, BFloat16 *to) {
           __m512i word = _mm512_loadu_si512(words + w * kColumns);
 #pragma GCC unroll 2
           for (int half = 0; half < 2; ++half) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
             for (int p = 0; p < 16 / Bits; p += 2, out += 2 * kColumns) {
               const __m512bh both =
                   _mm512_cvtne2ps_pbh(decoder(word, p + 1), decoder(word, p));
@@ -138,7 +138,9 @@ void decode(const FieldPanels &fields, int64_t panel, BFloat16 *to) {
 
 void decodePairs(const FieldPanels &fields, int64_t panel, BFloat16 *to) {
   const bool plain = isPlain(fields, panel);
-  if (fields.kind == FieldKind::Integer4)
+  if (fields.kind == FieldKind::Integer2)
+    (plain ? decode<2, true> : decode<2, false>)(fields, panel, to);
+  else if (fields.kind == FieldKind::Integer4)
     (plain ? decode<4, true> : decode<4, false>)(fields, panel, to);
   else
     (plain ? decode<8, true> : decode<8, false>)(fields, panel, to);

@@ -1,4 +1,4 @@
-//===- FieldPairs.h - Weights of 4 and 8 bits as pairs of bfloat16 --------===//
+//===- FieldPairs.h - Weights of 2 to 8 bits as pairs of bfloat16 ---------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_SIMD_FIELDPAIRS_H
 #define SHARDC_RUNTIME_KERNELS_HOST_SIMD_FIELDPAIRS_H
 

@@ -1,4 +1,4 @@
-//===- FieldPanels.h - Panels of weights of 4 or 8 bits -------------------===//
+//===- FieldPanels.h - Panels of weights of 2, 4 or 8 bits ----------------===//
 //
 // A quantised matrix B [k, n] whose columns lie dense is multiplied as it lies:
 // a few columns and rows of it at a time come into the first cache, as words of
@@ -19,11 +19,17 @@
 
 namespace shardc::runtime::host {
 
-/// What a field of a word is: an integer of 4 or 8 bits, or a number.
-enum class FieldKind : uint8_t { Integer4, Integer8, Float8E4M3, Float8E5M2 };
+/// What a field of a word is: an integer of 2, 4 or 8 bits, or a number.
+enum class FieldKind : uint8_t {
+  Integer2,
+  Integer4,
+  Integer8,
+  Float8E4M3,
+  Float8E5M2
+};
 
 constexpr int bitsOf(FieldKind kind) {
-  return kind == FieldKind::Integer4 ? 4 : 8;
+  return kind == FieldKind::Integer2 ? 2 : kind == FieldKind::Integer4 ? 4 : 8;
 }
 
 /// Some columns, each of words that follow each other in memory.
@@ -38,14 +44,14 @@ struct ColumnWords {
   int64_t words() const { return (bytes + 3) / 4; }
 };
 
-/// Or some columns of rows that lie dense, a byte an element.
+/// Or some columns of rows that lie dense; elements become bytes.
 struct RowBytes {
   const std::byte *rows = nullptr;
-  int64_t rowBytes = 0;   ///< from row to row
-  int64_t count = 0;      ///< 1 to kPanelColumns
-  int64_t depth = 0;      ///< rows
-  bool areHalves = false; ///< two elements a byte, which become bytes
-  uint32_t flip = 0;      ///< of words of what are bytes then
+  int64_t rowBytes = 0; ///< from row to row
+  int64_t count = 0;    ///< 1 to kPanelColumns
+  int64_t depth = 0;    ///< rows
+  int bits = 8;         ///< of an element
+  uint32_t flip = 0;    ///< of words of what are bytes then
 };
 
 /// Panels of words, with the scale and zero point of each block of rows.

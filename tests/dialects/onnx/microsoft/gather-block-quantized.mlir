@@ -62,3 +62,14 @@ func.func @tied(%at: tensor<?x?xi64, #dist.value<dims = [b, s]>>) -> (!u) {
   %y = onnx.microsoft.GatherBlockQuantized %rows, %at, %scales {block_size = 32 : i64, quantize_axis = 1 : i64} : (!u, tensor<?x?xi64, #dist.value<dims = [b, s]>>, tensor<1024x3xf32>) -> !u
   return %y : !u
 }
+
+// CHECK-LABEL: func.func @quarters(
+// CHECK: %[[WEIGHT:.*]] = onnx.Weight {file = "m.onnx", length = 24576 : i64, name = "w", offset = 0 : i64} : () -> tensor<1024x96xui2>
+// CHECK: %[[ROWS:.*]] = onnx.Gather %[[WEIGHT]], %arg0 : {{.*}} -> tensor<?x?x96xui2, #dist.value<dims = [b, s, 96]>>
+// CHECK: onnx.Constant {value = dense<2> : tensor<1x1x1xui2>}
+func.func @quarters(%at: tensor<?x?xi64, #dist.value<dims = [b, s]>>) -> (!u) {
+  %scales = onnx.Weight {name = "scales", file = "m.onnx", offset = 0 : i64, length = 12288 : i64} : () -> tensor<1024x3xf32>
+  %w = onnx.Weight {name = "w", file = "m.onnx", offset = 0 : i64, length = 24576 : i64} : () -> tensor<1024x24xui8>
+  %y = onnx.microsoft.GatherBlockQuantized %w, %at, %scales {bits = 2 : i64, block_size = 32 : i64, quantize_axis = 1 : i64} : (tensor<1024x24xui8>, tensor<?x?xi64, #dist.value<dims = [b, s]>>, tensor<1024x3xf32>) -> !u
+  return %y : !u
+}

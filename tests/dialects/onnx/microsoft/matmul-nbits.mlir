@@ -106,3 +106,27 @@ func.func @other_levels(%x: tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>) 
   %y = onnx.microsoft.MatMulNBits %x, %w, %scales {K = 96 : i64, N = 64 : i64, accuracy_level = 2 : i64, block_size = 32 : i64} : (tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>, tensor<64x3x16xui8>, tensor<64x3xf32>) -> !u
   return %y : !u
 }
+
+// CHECK-LABEL: func.func @quarters(
+// CHECK-NEXT: %[[WEIGHT:.*]] = onnx.Weight {file = "m.onnx", length = 768 : i64, name = "scales", offset = 0 : i64} : () -> tensor<64x3xf32>
+// CHECK-NEXT: %[[WEIGHT2:.*]] = onnx.Weight {file = "m.onnx", length = 1536 : i64, name = "w", offset = 0 : i64} : () -> tensor<64x96xui2>
+// CHECK-NEXT: %[[WEIGHT3:.*]] = onnx.Weight {file = "m.onnx", length = 64 : i64, name = "zeros", offset = 0 : i64} : () -> tensor<64x4xui2>
+// CHECK-NEXT: %[[SLICE:.*]] = onnx.Slice %[[WEIGHT3]] {bounds = #dist.dims<[0, 0]>, steps = array<i64: 1, 1>} : {{.*}} -> tensor<64x3xui2>
+// CHECK-NEXT: %[[DEQUANTIZELINEAR:.*]] = onnx.DequantizeLinear %[[WEIGHT2]], %[[WEIGHT]], %[[SLICE]] {block_size = 32 : i64} : {{.*}} -> tensor<64x96xf32>
+func.func @quarters(%x: tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>) -> (!u) {
+  %zeros = onnx.Weight {name = "zeros", file = "m.onnx", offset = 0 : i64, length = 64 : i64} : () -> tensor<64xui8>
+  %scales = onnx.Weight {name = "scales", file = "m.onnx", offset = 0 : i64, length = 768 : i64} : () -> tensor<64x3xf32>
+  %w = onnx.Weight {name = "w", file = "m.onnx", offset = 0 : i64, length = 1536 : i64} : () -> tensor<64x3x8xui8>
+  %y = onnx.microsoft.MatMulNBits %x, %w, %scales, %zeros {K = 96 : i64, N = 64 : i64, block_size = 32 : i64, bits = 2 : i64} : (tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>, tensor<64x3x8xui8>, tensor<64x3xf32>, tensor<64xui8>) -> !u
+  return %y : !u
+}
+
+// Half of what two bits count to, where there are no zero points.
+// CHECK-LABEL: func.func @symmetric_quarters(
+// CHECK: onnx.Constant {value = dense<2> : tensor<1x1xui2>}
+func.func @symmetric_quarters(%x: tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>) -> (!u) {
+  %scales = onnx.Weight {name = "scales", file = "m.onnx", offset = 0 : i64, length = 768 : i64} : () -> tensor<64x3xf32>
+  %w = onnx.Weight {name = "w", file = "m.onnx", offset = 0 : i64, length = 1536 : i64} : () -> tensor<64x3x8xui8>
+  %y = onnx.microsoft.MatMulNBits %x, %w, %scales {K = 96 : i64, N = 64 : i64, block_size = 32 : i64, bits = 2 : i64} : (tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>, tensor<64x3x8xui8>, tensor<64x3xf32>) -> !u
+  return %y : !u
+}

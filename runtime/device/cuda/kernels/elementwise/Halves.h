@@ -1,6 +1,6 @@
-//===- Halves.h - Moving elements of half a byte, on a GPU ----------------===//
+//===- Halves.h - Moving elements of a part of a byte, on a GPU -----------===//
 //
-// A thread writes a byte, that is two elements: threads never share one. What
+// A thread writes a byte, that is two elements or four: threads never share one. What
 // is written has to be dense for that.
 //
 //===----------------------------------------------------------------------===//

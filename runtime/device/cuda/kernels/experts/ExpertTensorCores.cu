@@ -326,8 +326,8 @@ WeightLoads loadsOf(const TileProduct &p) {
   // A run has one scale.
   const int64_t bits = artifact::elementBits(m.integers.element);
   const bool has =
-      data[1] == 1 && bits <= 8 && m.scaleAt[1] == 0 && m.zeroAt[1] == 0 &&
-      (m.axis != 1 || m.blocks.keepsRuns(kPackedRun)) &&
+      data[1] == 1 && bits >= 4 && bits <= 8 && m.scaleAt[1] == 0 &&
+      m.zeroAt[1] == 0 && (m.axis != 1 || m.blocks.keepsRuns(kPackedRun)) &&
       hasRuns(m.integers.data, bits, {data[0], data[2], m.k, m.integers.first});
   return !has         ? WeightLoads::Elements
          : m.isFloat8 ? WeightLoads::Float8s

@@ -184,7 +184,7 @@ bool readFewMatrix(const host::QuantizedViews &views, bool isQuantized,
         data.element != artifact::ElementType_Float8E5M2)))
     return false;
   const bool hasPlace = views.hasBlocks || m.k == 1; // or one for all of k
-  if (bits > 8 || !isHalfOrFloat(views.scale.element) ||
+  if (bits < 4 || bits > 8 || !isHalfOrFloat(views.scale.element) ||
       (!hasPlace &&
        (views.scale.strides[row] != 0 || views.zeroPoint.strides[row] != 0)) ||
       (views.hasBlocks && views.axis != row) ||

@@ -85,7 +85,7 @@ bool isAligned(const TensorView &view, int inner, int64_t runBytes) {
 bool hasRuns(const host::QuantizedViews &views, const QuantizedBlocks &blocks,
              int inner) {
   const int64_t bits = artifact::elementBits(views.data.element);
-  if (inner < 0 || bits > 8 || views.data.strides[inner] != 1 ||
+  if (inner < 0 || bits < 4 || bits > 8 || views.data.strides[inner] != 1 ||
       views.data.dims[inner] % kPackedRun != 0)
     return false;
   if (views.hasBlocks && inner == views.axis && !blocks.keepsRuns(kPackedRun))

@@ -19,7 +19,7 @@
 
 namespace shardc::runtime::cuda {
 
-/// Integers of 4 to 32 bits by their offset in a view. Which ones is told apart
+/// Integers of 2 to 32 bits by their offset in a view. Which ones is told apart
 /// here, alike for all threads.
 struct Integers {
   const std::byte *data = nullptr;
@@ -32,10 +32,14 @@ struct Integers {
 
   __device__ int64_t operator[](int64_t at) const {
     switch (element) {
+    case artifact::ElementType_Int2:
+      return fieldAt<2, true>(at);
+    case artifact::ElementType_UInt2:
+      return fieldAt<2, false>(at);
     case artifact::ElementType_Int4:
-      return host::HalfReader<true>::valueOf(readHalf(data, first + at));
+      return fieldAt<4, true>(at);
     case artifact::ElementType_UInt4:
-      return host::HalfReader<false>::valueOf(readHalf(data, first + at));
+      return fieldAt<4, false>(at);
     case artifact::ElementType_Int8:
       return reinterpret_cast<const int8_t *>(data)[at];
     case artifact::ElementType_UInt8:
@@ -49,6 +53,13 @@ struct Integers {
     default:
       return reinterpret_cast<const uint32_t *>(data)[at];
     }
+  }
+
+private:
+  template <int Bits, bool isSigned>
+  __device__ int64_t fieldAt(int64_t at) const {
+    return host::FieldReader<Bits, isSigned>::valueOf(
+        readField(data, first + at, Bits));
   }
 };
 
