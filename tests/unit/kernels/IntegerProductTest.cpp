@@ -153,6 +153,24 @@ TEST(IntegerProduct, EveryLevelIsExact) {
         ASSERT_EQ(c.at<int32_t>(at),
                   (expected<int8_t, uint8_t>(a, b, seven, others, at)));
       });
+      // The same integers as numbers, each rounded once.
+      std::vector<float> scalesA(m), scalesB(64);
+      for (size_t i = 0; i < scalesA.size(); ++i)
+        scalesA[i] = 0.0173f + 0.0011f * float(i);
+      for (size_t j = 0; j < scalesB.size(); ++j)
+        scalesB[j] = 0.0037f + 0.0007f * float(j);
+      const Tensor numbers = Tensor::filled<float>({m, n}, 9);
+      for (int64_t i = 0; i < m; ++i)
+        out[size_t(i)] = numbers.view.as<int32_t>() + i * n;
+      multiply({m, n, k, reinterpret_cast<const int8_t *>(rows.data()),
+                sums.data(), zeros.data(), packed.data(), zerosB.data(),
+                out.data(), scalesA.data(), scalesB.data()},
+               {0, 4});
+      forEach(c.dims(), [&](const Dims &at) {
+        const double scale =
+            double(scalesA[size_t(at[0])]) * scalesB[size_t(at[1])];
+        ASSERT_EQ(numbers.at<float>(at), float(c.at<int32_t>(at) * scale));
+      });
     }
   }
 }

@@ -1,3 +1,5 @@
+#include "runtime/kernels/host/simd/Loops.h"
+#include "runtime/kernels/quant/Quantized.h"
 #include "runtime/launch/HostThreads.h"
 #include "tests/unit/kernels/KernelTest.h"
 
@@ -93,6 +95,19 @@ TEST(DequantizeLinear, HalvesOfBytes) {
                        Tensor::of<float>({1, 1}, {1}).broadcast({3, 2}), zero},
                       {few}));
   EXPECT_EQ(few.values<float>(), (std::vector<float>{7, 6, 0, 1, -6, -3}));
+}
+
+TEST(DequantizeLinear, QuartersOfBytes) {
+  Tensor x = halves(artifact::ElementType_UInt2, {3, 3}, {0xe4, 0x1b, 2});
+  const Tensor one = Tensor::of<float>({1, 1}, {2}).broadcast({3, 3});
+  const Tensor out = Tensor::filled<float>({3, 3}, 9);
+  EXPECT_OK(runKernel("DequantizeLinear", {x, one}, {out}));
+  EXPECT_EQ(out.values<float>(),
+            (std::vector<float>{0, 2, 4, 6, 6, 4, 2, 0, 4}));
+  x.view.element = artifact::ElementType_Int2;
+  EXPECT_OK(runKernel("DequantizeLinear", {x, one}, {out}));
+  EXPECT_EQ(out.values<float>(),
+            (std::vector<float>{0, 2, -4, -2, -2, -4, 2, 0, -4}));
 }
 
 TEST(DequantizeLinear, NumbersAsZeroPoints) {
@@ -243,6 +258,51 @@ TEST(QuantizeLinear, DenseRowsGiveTheSame) {
   checkDenseQuantizing<uint8_t>();
   checkDenseQuantizing<int16_t>();
   checkDenseQuantizing<uint16_t>();
+}
+
+/// A scale and a zero point for each column, of all processors; what the plain
+/// definition gives.
+template <typename Q> void checkColumns() {
+  const int64_t n = 337;
+  const Tensor x = Tensor::filled<float>({n}, 0), scales = x.copy();
+  const Tensor zeros = Tensor::filled<Q>({n}, 0);
+  uint32_t seed = 1;
+  for (int64_t i = 0; i < n; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    x.view.as<float>()[i] = float(int32_t(seed >> 8) % 4000 - 2000) / 8;
+    scales.view.as<float>()[i] = i % 9 == 0 ? 0.f : i % 4 == 0 ? 0.25f : 0.37f;
+    zeros.view.as<Q>()[i] = Q(seed >> 20);
+  }
+  x.view.as<float>()[3] = -std::numeric_limits<float>::infinity();
+  x.view.as<float>()[5] = std::nanf("");
+  for (const Loops *each : supportedLoops())
+    for (bool hasColumns : {false, true})
+      for (bool hasZeros : {false, true}) {
+        const Tensor out = Tensor::filled<Q>({n}, 9);
+        QuantizedRow row;
+        row.x = x.view.as<float>();
+        row.count = n;
+        row.hasColumns = hasColumns;
+        row.scales = scales.view.as<float>() + 1;
+        row.zeros = hasZeros ? zeros.view.data : nullptr;
+        row.to = out.view.data;
+        row.count = n - 1;
+        each->quantizeRow.template of<Q>()(row);
+        for (int64_t i = 0; i + 1 < n; ++i)
+          ASSERT_EQ(out.at<Q>({i}),
+                    quantizeOne<Q>(
+                        x.at<float>({i}),
+                        scales.at<float>({1 + hasColumns * i}),
+                        hasZeros ? float(zeros.at<Q>({hasColumns * i})) : 0.f))
+              << i;
+      }
+}
+
+TEST(QuantizeLinear, LoopsOfEveryProcessor) {
+  checkColumns<int8_t>();
+  checkColumns<uint8_t>();
+  checkColumns<int16_t>();
+  checkColumns<uint16_t>();
 }
 
 TEST(QuantizeLinear, ThreadsShareARow) {

@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/Dispatch.h"
 #include "runtime/kernels/host/KernelThreads.h"
+#include "runtime/kernels/host/simd/Loops.h"
 #include "runtime/kernels/quant/Quantized.h"
 
 namespace shardc::runtime::host {
@@ -16,26 +17,22 @@ constexpr int64_t kLeast = 4096; ///< elements that a thread takes at once
 
 using QuantizedTypes = TypeList<int8_t, uint8_t, int16_t, uint16_t>;
 
-/// quantizeOne without a call, which vectors have no use for: what is larger than
-/// any Q stays so, and the last bit of what is added is worth 1.
-template <typename Q> Q quantizeFloat(float x, float scale, float zero) {
-  constexpr float limit = 1 << 20, magic = 12582912.f;
-  constexpr float least = float(std::numeric_limits<Q>::min());
-  constexpr float most = float(std::numeric_limits<Q>::max());
-  float scaled = x / scale;
-  scaled = scaled > limit ? limit : scaled < -limit ? -limit : scaled;
-  float q = scaled + magic - magic + zero;
-  q = q != q ? zero : q;
-  q = q < least ? least : q > most ? most : q;
-  return Q(int32_t(q));
-}
-
-template <typename Q>
-void quantizeFloats(const float *x, int64_t count, float scale, float zero,
-                    Q *out) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i)
-    out[i] = quantizeFloat<Q>(x[i], scale, zero);
+/// Elements that lie dense, one scale for all of them or one for each.
+template <typename Q> void quantizeDense(const QuantizedRow &row) {
+  const auto quantize = loops().quantizeRow.of<Q>();
+  shareRanges(row.count, threadsFor(row.count, row.count), kLeast,
+              [&](int64_t begin, int64_t end) {
+                QuantizedRow part = row;
+                part.x += begin;
+                part.to += begin * int64_t(sizeof(Q));
+                part.count = end - begin;
+                if (row.hasColumns) {
+                  part.scales += begin;
+                  if (row.zeros)
+                    part.zeros += begin * int64_t(sizeof(Q));
+                }
+                quantize(part);
+              });
 }
 
 template <typename Q, typename X>
@@ -48,14 +45,14 @@ Status quantize(const KernelCall &call, const QuantizedViews &views) {
     const X *x = views.data.as<X>() + at[1];
     const X *scale = views.scale.as<X>() + at[2];
     if constexpr (std::is_same_v<X, float>)
-      if (stride[0] == 1 && stride[1] == 1 && stride[2] == 0 &&
-          (!zeros || stride[3] == 0))
-        return shareRanges(count, threadsFor(count, count), kLeast,
-                           [&](int64_t begin, int64_t end) {
-                             quantizeFloats(x + begin, end - begin, *scale,
-                                            zeros ? float(zeros[at[3]]) : 0,
-                                            out + begin);
-                           });
+      if (stride[0] == 1 && stride[1] == 1 &&
+          (stride[2] == 0 || stride[2] == 1) &&
+          (!zeros || stride[3] == stride[2])) {
+        const Q *zero = zeros ? zeros + at[3] : nullptr;
+        return quantizeDense<Q>({x, count, stride[2] == 1, scale,
+                                 reinterpret_cast<const std::byte *>(zero),
+                                 reinterpret_cast<std::byte *>(out)});
+      }
     for (int64_t i = 0; i < count; ++i) {
       const C zero = zeros ? C(zeros[at[3] + i * stride[3]]) : C(0);
       out[i * stride[0]] =

@@ -62,6 +62,27 @@ inline Vector loadPanel(const BFloat16 *p) {
       __builtin_convertvector(*reinterpret_cast<const Halves *>(p), Bits)
       << 16);
 }
+/// 16 integers as those of a type that has them.
+template <typename Q>
+[[gnu::always_inline]] inline void narrowLanes(const void *lanes, Q *to) {
+  const auto *from = static_cast<const __m256i *>(lanes);
+  const __m256i low = _mm256_load_si256(from),
+                high = _mm256_load_si256(from + 1);
+  // Packing goes by halves of vectors.
+  const __m256i words = _mm256_permute4x64_epi64(
+      std::is_same_v<Q, uint16_t> ? _mm256_packus_epi32(low, high)
+                                  : _mm256_packs_epi32(low, high),
+      0xd8);
+  if constexpr (sizeof(Q) == 2) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), words);
+  } else {
+    const __m128i first = _mm256_castsi256_si128(words),
+                  last = _mm256_extracti128_si256(words, 1);
+    _mm_storeu_si128(reinterpret_cast<__m128i *>(to),
+                     std::is_signed_v<Q> ? _mm_packs_epi16(first, last)
+                                         : _mm_packus_epi16(first, last));
+  }
+}
 inline void storeNumbers(Float16 *p, Vector numbers) {
   _mm_storeu_si128(reinterpret_cast<__m128i *>(p),
                    _mm256_cvtps_ph(numbers, _MM_FROUND_TO_NEAREST_INT));
@@ -99,6 +120,14 @@ inline Vector loadPanel(const BFloat16 *p) {
       __builtin_convertvector(*reinterpret_cast<const Halves *>(p), Bits)
       << 16);
 }
+template <typename Q>
+[[gnu::always_inline]] inline void narrowLanes(const void *lanes, Q *to) {
+  using Lanes [[gnu::vector_size(64)]] = int32_t;
+  using Narrow [[gnu::vector_size(16 * sizeof(Q))]] = Q;
+  const Narrow narrow =
+      __builtin_convertvector(*static_cast<const Lanes *>(lanes), Narrow);
+  std::memcpy(to, &narrow, sizeof narrow);
+}
 inline void storeNumbers(Float16 *p, Vector numbers) {
   _mm256_storeu_si256(
       reinterpret_cast<__m256i *>(p),
@@ -121,6 +150,12 @@ using Unaligned [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] =
     float;
 template <typename T> Vector loadPanel(const T *p) {
   return Vector{float(p[0]), float(p[1]), float(p[2]), float(p[3])};
+}
+template <typename Q> void narrowLanes(const void *lanes, Q *to) {
+  int32_t integers[16];
+  std::memcpy(integers, lanes, sizeof integers);
+  for (int lane = 0; lane < 16; ++lane)
+    to[lane] = Q(integers[lane]);
 }
 inline void storeNumbers(Float16 *p, Vector numbers) {
   for (int lane = 0; lane < kWidth; ++lane)

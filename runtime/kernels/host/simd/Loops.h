@@ -31,6 +31,16 @@ struct RowProduct {
   float alpha = 1;
 };
 
+/// Dense numbers that become integers of 8 or 16 bits.
+struct QuantizedRow {
+  const float *x = nullptr;
+  int64_t count = 0;
+  bool hasColumns = false; ///< each has a scale, and a zero point, of its own
+  const float *scales = nullptr;
+  const std::byte *zeros = nullptr; ///< of the integers' type; null: none
+  std::byte *to = nullptr;
+};
+
 /// A loop for each type that B may have.
 template <typename Loop> struct LoopByType {
   Loop ofFloat, ofFloat16, ofBFloat16;
@@ -39,6 +49,18 @@ template <typename Loop> struct LoopByType {
     return element == artifact::ElementType_Float32   ? ofFloat
            : element == artifact::ElementType_Float16 ? ofFloat16
                                                       : ofBFloat16;
+  }
+};
+
+/// A loop for each type of integers.
+template <typename Loop> struct LoopByInteger {
+  Loop ofInt8, ofUInt8, ofInt16, ofUInt16;
+
+  template <typename Q> Loop of() const {
+    if constexpr (sizeof(Q) == 1)
+      return std::is_signed_v<Q> ? ofInt8 : ofUInt8;
+    else
+      return std::is_signed_v<Q> ? ofInt16 : ofUInt16;
   }
 };
 
@@ -65,6 +87,9 @@ struct Loops {
       widenRow;
   LoopByType<void (*)(const float *from, int64_t count, std::byte *to)>
       narrowRow;
+  /// round(x / scale) + zero point, half to even and within the type; what is
+  /// not a number is the zero point.
+  LoopByInteger<void (*)(const QuantizedRow &row)> quantizeRow;
   /// Word w of column c to to[16 * w + c]; a column that is missing gets the
   /// last one's. `to` is aligned to 64 bytes.
   void (*gatherWords)(const ColumnWords &from, uint32_t *to);

@@ -343,6 +343,58 @@ void multiplyPanelsOfTiles(const TileProduct &product, Span panels) {
   _tile_release();
 }
 
+inline __m512i multiplyBy(int32_t number, __m512i vector) {
+  return _mm512_mullo_epi32(vector, _mm512_set1_epi32(number));
+}
+
+inline __m512d widened(const float *numbers, __mmask16 mask) {
+  return _mm512_maskz_cvtps_pd(
+      0xff, _mm256_maskz_loadu_ps(static_cast<__mmask8>(mask), numbers));
+}
+
+inline void storeScaled(__m256i sums, __m512d scales, __mmask16 mask,
+                        int32_t *to) {
+  _mm256_mask_storeu_ps(
+      to, static_cast<__mmask8>(mask),
+      _mm512_maskz_cvtpd_ps(
+          0xff, _mm512_mul_pd(_mm512_maskz_cvtepi32_pd(0xff, sums), scales)));
+}
+
+/// What finishIntegers does, of some rows of a panel.
+void finishRows(const IntegerProduct &product, const int32_t *dots,
+                int64_t first, int64_t count, int64_t panel) {
+  const int64_t at = panel * kPanelColumns;
+  const int64_t columns = std::min(kPanelColumns, product.n - at);
+  const auto mask = static_cast<__mmask16>((1u << columns) - 1);
+  const __m512i zeroB = _mm512_maskz_loadu_epi32(mask, product.zerosB + at);
+  const __m512i ofA = _mm512_sub_epi32(
+      _mm512_loadu_si512(product.b +
+                         (panel + 1) * integerPanelBytes(product.k) -
+                         4 * kPanelColumns),
+      multiplyBy(static_cast<int32_t>(product.k), zeroB));
+  __m512d low = {}, high = {}; // scales of columns
+  if (product.scalesA) {
+    low = widened(product.scalesB + at, mask);
+    high = widened(product.scalesB + at + 8, mask >> 8);
+  }
+  for (int64_t row = first; row < first + count; ++row, dots += kPanelColumns) {
+    const __m512i sums = _mm512_sub_epi32(
+        _mm512_sub_epi32(_mm512_loadu_si512(dots),
+                         multiplyBy(product.sumsA[row], zeroB)),
+        multiplyBy(product.zerosA[row], ofA));
+    int32_t *c = product.rows[row] + at;
+    if (!product.scalesA) {
+      _mm512_mask_storeu_epi32(c, mask, sums);
+      continue;
+    }
+    const __m512d scale = _mm512_set1_pd(product.scalesA[row]);
+    storeScaled(_mm512_maskz_extracti64x4_epi64(0xff, sums, 0),
+                _mm512_mul_pd(scale, low), mask, c);
+    storeScaled(_mm512_maskz_extracti64x4_epi64(0xff, sums, 1),
+                _mm512_mul_pd(scale, high), mask >> 8, c + 8);
+  }
+}
+
 /// Of bytes: up to 32 rows, whose shapes are set, and one panel or two.
 template <bool TwoPanels, bool TwoRows>
 void multiplyIntegerStep(const IntegerProduct &product, int64_t row,
@@ -374,24 +426,19 @@ void multiplyIntegerStep(const IntegerProduct &product, int64_t row,
       _tile_dpbsud(3, 5, 7);
   }
   alignas(64) int32_t dots[kTileRows * kPanelColumns];
-  const auto finish = [&](int64_t first, int64_t count, int64_t at) {
-    for (int64_t i = 0; i < count; ++i)
-      finishIntegers(product, dots + i * kPanelColumns, first + i, at,
-                     std::min(kPanelColumns, product.n - at * kPanelColumns));
-  };
   _tile_stored(0, dots, 64);
-  finish(row, upper, panel);
+  finishRows(product, dots, row, upper, panel);
   if constexpr (TwoPanels) {
     _tile_stored(1, dots, 64);
-    finish(row, upper, panel + 1);
+    finishRows(product, dots, row, upper, panel + 1);
   }
   if constexpr (TwoRows) {
     _tile_stored(2, dots, 64);
-    finish(row + kTileRows, lower, panel);
+    finishRows(product, dots, row + kTileRows, lower, panel);
   }
   if constexpr (TwoPanels && TwoRows) {
     _tile_stored(3, dots, 64);
-    finish(row + kTileRows, lower, panel + 1);
+    finishRows(product, dots, row + kTileRows, lower, panel + 1);
   }
 }
 
