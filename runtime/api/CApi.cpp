@@ -129,7 +129,8 @@ Status openSession(const char *path, const shardrt_options *options,
   describe(opened->session->outputs(), opened->outputTypes, opened->outputDims);
   opened->outputs.resize(opened->outputTypes.size());
   opened->ports = std::make_shared<SessionPorts>(
-      SessionPorts{opened->session->inputs(), opened->session->outputs()});
+      SessionPorts{opened->session->inputs(), opened->session->outputs(),
+                   opened->session->memoryDevices()});
   // With replicas more than one a replica: two that wait for the same one do
   // not keep others idle.
   const int numReplicas = opened->session->numReplicas();

@@ -15,6 +15,52 @@ bool isOfHost(int32_t type) {
   return type == kUnset || type == kCpu || type == kPinnedByCuda;
 }
 
+/// Those whose memory a device reads: kDLCUDA and kDLCUDAManaged.
+const char *backendOf(int32_t type) {
+  constexpr int32_t kCuda = 2, kManagedByCuda = 13;
+  return type == kCuda || type == kManagedByCuda ? "cuda" : nullptr;
+}
+
+std::string listOf(const MemoryDevices &devices, size_t first, size_t end) {
+  std::string text;
+  for (size_t i = first; i < end; ++i)
+    text += message(i > first ? ", " : "", devices.backend, ":",
+                    devices.numbers[i]);
+  return text;
+}
+
+/// Whether it is memory that the ranks use.
+Status checkDevice(const shardrt_view &given, const MemoryDevices &devices) {
+  const char *backend = backendOf(given.device_type);
+  const std::string where =
+      message("is on device (", given.device_type, ", ", given.device_id, ")");
+  if (!backend)
+    return argumentError(where,
+                         ", of which the runtime knows nothing; expected "
+                         "memory of the host (1, 3) or of CUDA (2, 13): "
+                         "copy it there");
+  const std::string name = message(backend, ":", given.device_id);
+  if (devices.backend != backend)
+    return argumentError(where,
+                         ", expected memory of the host, where the ranks "
+                         "are: copy it there, or open the session with "
+                         "device \"",
+                         name, "\"");
+  const auto &numbers = devices.numbers;
+  if (numbers.empty())
+    return argumentError(where, ", expected memory of the host, over which "
+                                "processes pass on inputs and outputs: copy it "
+                                "there");
+  if (std::find(numbers.begin(), numbers.end(), given.device_id) ==
+      numbers.end())
+    return argumentError(
+        where, ", expected memory of the host or of ",
+        listOf(devices, 0, devices.ofRanks), ", where the ranks are",
+        devices.ofRanks < numbers.size() ? ", or which they reach: " : "",
+        listOf(devices, devices.ofRanks, numbers.size()), "; copy it there");
+  return Status::ok();
+}
+
 /// From the first byte of the first element to the last of the last, which may
 /// be in front of it.
 bool hasAddresses(const TensorView &view, int64_t elementBytes) {
@@ -90,7 +136,9 @@ Status readMemory(const shardrt_view &given, bool isWritten, TensorView &view) {
 }
 
 Status readKnown(const shardrt_view &given, const TensorInfo &info,
-                 bool isWritten, TensorView &view) {
+                 const MemoryDevices &devices, bool isWritten,
+                 Binding &binding) {
+  TensorView &view = binding.view;
   if (given.type != info.element) {
     const bool isType =
         given.type >= 0 && given.type <= artifact::ElementType_MAX;
@@ -101,20 +149,24 @@ Status readKnown(const shardrt_view &given, const TensorInfo &info,
         ", expected ", artifact::elementName(info.element));
   }
   if (!isOfHost(given.device_type))
-    return argumentError("is on device (", given.device_type, ", ",
-                         given.device_id, "), expected memory of the host");
+    SHARDC_RETURN_IF_ERROR(checkDevice(given, devices));
   view.element = info.element;
   SHARDC_RETURN_IF_ERROR(readDims(given, view));
   if (static_cast<size_t>(view.rank) != info.dims.size())
     return argumentError("has ", view.rank, " dims, expected ", typeText(info));
-  return readMemory(given, isWritten, view);
+  SHARDC_RETURN_IF_ERROR(readMemory(given, isWritten, view));
+  // Where there are no elements there is no memory.
+  if (!isOfHost(given.device_type) && view.data)
+    binding.onDevice = {view, given.device_id};
+  return Status::ok();
 }
 
 } // namespace
 
 Status readView(const char *function, const shardrt_view *given,
-                const std::vector<TensorInfo> &infos, bool isWritten,
-                Binding &binding) {
+                const SessionPorts &ports, bool isWritten, Binding &binding) {
+  const std::vector<TensorInfo> &infos =
+      isWritten ? ports.outputs : ports.inputs;
   const char *kind = isWritten ? "output" : "input";
   if (!given || !given->name)
     return argumentError(function, ": the view and its name must not be NULL");
@@ -126,7 +178,8 @@ Status readView(const char *function, const shardrt_view *given,
     return argumentError(function, ": there is no ", kind, " '", given->name,
                          "'");
   binding.index = static_cast<size_t>(found - infos.begin());
-  const Status status = readKnown(*given, *found, isWritten, binding.view);
+  const Status status =
+      readKnown(*given, *found, ports.devices, isWritten, binding);
   if (!status.isOk())
     return status.saying(message(function, ": ", kind, " '", given->name, "' ",
                                  status.message()));
@@ -149,7 +202,7 @@ Status readBound(const SessionPorts &ports, std::vector<Binding> &bindings,
   for (Binding &bound : bindings) {
     const TensorInfo &info = ports.inputs[bound.index];
     const std::byte *data = bound.view.data;
-    if (!bound.isDense) {
+    if (!bound.isDense && !bound.onDevice) {
       const int64_t bytes = viewBytes(bound.view);
       if (bound.gathered.size() < bytes && !bound.gathered.allocate(bytes))
         return artifactError("out of memory for ", bytes, " bytes of input '",
@@ -157,7 +210,8 @@ Status readBound(const SessionPorts &ports, std::vector<Binding> &bindings,
       copyView(packedLike(bound.gathered.data(), bound.view), bound.view);
       data = bound.gathered.data();
     }
-    inputs.push_back({info.name, info.element, bound.dims(), data});
+    inputs.push_back({info.name, info.element, bound.dims(), data,
+                      bound.onDevice ? &*bound.onDevice : nullptr});
   }
   return Status::ok();
 }

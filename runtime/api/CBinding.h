@@ -4,9 +4,11 @@
 
 #include "runtime/api/shardrt.h"
 #include "runtime/base/AlignedBuffer.h"
+#include "runtime/device/RankDevices.h"
 #include "runtime/tensor/Tensor.h"
 #include "runtime/tensor/TensorView.h"
 
+#include <optional>
 #include <vector>
 
 namespace shardc::runtime {
@@ -14,6 +16,7 @@ namespace shardc::runtime {
 /// What a session takes and gives, for results that outlive it.
 struct SessionPorts {
   std::vector<TensorInfo> inputs, outputs;
+  MemoryDevices devices = {};
 };
 
 /// A view of the caller's, of the input or output with that number.
@@ -21,18 +24,18 @@ struct Binding {
   size_t index = 0;
   TensorView view;
   bool isDense = true;
-  AlignedBuffer gathered = {}; ///< of an input that is not
+  std::optional<DeviceView> onDevice = {}; ///< none: it is in the host's memory
+  AlignedBuffer gathered = {}; ///< of an input there that is not dense
 
   std::span<const int64_t> dims() const {
     return {view.dims, static_cast<size_t>(view.rank)};
   }
 };
 
-/// Checks a view that `function` was given. `isWritten`: its elements must not
-/// lie upon each other.
+/// Checks a view that `function` was given, of an output if `isWritten`: its
+/// elements must not lie upon each other then.
 Status readView(const char *function, const shardrt_view *given,
-                const std::vector<TensorInfo> &infos, bool isWritten,
-                Binding &binding);
+                const SessionPorts &ports, bool isWritten, Binding &binding);
 
 /// In place of the one that the same input or output has.
 void setBinding(std::vector<Binding> &all, Binding binding);

@@ -25,7 +25,9 @@ Status shardrt_result::beginRun(const shardrt_session &session,
                            "' is bound, but kept by the state or the pool");
     Tensor &output = outputs[bound.index];
     isBound[bound.index] = 1;
-    if (bound.isDense)
+    if (bound.onDevice)
+      output = Tensor::onDevice(*bound.onDevice);
+    else if (bound.isDense)
       output = Tensor::borrow(bound.view.data, viewBytes(bound.view));
     SHARDC_RETURN_IF_ERROR(output.reshape(info.element, bound.dims()));
     output.fix();
@@ -35,7 +37,7 @@ Status shardrt_result::beginRun(const shardrt_session &session,
 
 void shardrt_result::endRun() {
   for (const Binding &bound : boundOutputs)
-    if (!bound.isDense)
+    if (!bound.isDense && !bound.onDevice)
       copyView(bound.view, packedLike(outputs[bound.index].data(), bound.view));
   hasRun = true;
 }
@@ -59,9 +61,7 @@ Status bind(const char *function, shardrt_result *result,
     return argumentError(function, ": a request with this result is under way");
   const SessionPorts &ports = *result->ports;
   Binding binding;
-  SHARDC_RETURN_IF_ERROR(readView(function, view,
-                                  isOutput ? ports.outputs : ports.inputs,
-                                  isOutput, binding));
+  SHARDC_RETURN_IF_ERROR(readView(function, view, ports, isOutput, binding));
   setBinding(isOutput ? result->boundOutputs : result->boundInputs,
              std::move(binding));
   return Status::ok();
@@ -91,6 +91,11 @@ Status getOutput(const shardrt_result *result, size_t index,
     return argumentError(kFunction, ": the state keeps output ", index, " '",
                          name, "'; run without a state to get it");
   const Tensor &tensor = result->outputs[index];
+  if (const DeviceView *there = tensor.deviceView())
+    return argumentError(kFunction, ": output ", index, " '", name,
+                         "' is in memory of ", result->ports->devices.backend,
+                         ":", there->device,
+                         ", to which it was bound: read it there");
   *output = {name.c_str(), tensor.element(),
              static_cast<int32_t>(tensor.dims().size()), tensor.dims().data(),
              tensor.data()};

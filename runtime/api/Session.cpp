@@ -273,6 +273,13 @@ std::vector<std::string> Session::placement() const {
   return lines;
 }
 
+MemoryDevices Session::memoryDevices() const {
+  MemoryDevices all = replicas->devices.memoryDevices();
+  if (options.processes)
+    all.numbers.clear();
+  return all;
+}
+
 const std::vector<MemoryNeed> &Session::needs() const {
   return replicas->needs;
 }

@@ -361,7 +361,17 @@ shardrt_status shardrt_run_batch(shardrt_session *session,
 
 /* Memory of the caller's as DLPack has it: element (i, j) is at `data` +
  * `byte_offset` + (i * strides[0] + j * strides[1]) * the bytes of an element.
- * Aligned to the element. */
+ * Aligned to the element.
+ *   Of a device, too, where ranks are on such devices (`device` of
+ * shardrt_options): one that a rank is on, or that all reach. Nothing of it goes
+ * through the host's memory: kernels read an input where it is, if that is their
+ * device and it is dense, row-major and aligned to 64 bytes; all else is copied
+ * from device to device. (Where ranks are processes, inputs and outputs are passed
+ * on over the host: such views are refused.)
+ *   A run waits for what the legacy default stream of the device has to do when
+ * the run begins; what other streams have to do with the memory has to be done
+ * before, or waited for by that stream. When the run has ended, outputs are
+ * complete for every stream. */
 typedef struct {
   const char *name; /* of the input or output */
   int32_t type;     /* shardrt_type */
@@ -371,15 +381,16 @@ typedef struct {
                              row-major */
   void *data;             /* may be NULL where there are no elements */
   uint64_t byte_offset;
-  int32_t device_type; /* of DLDeviceType those whose memory the host reads: 1,
-                          kDLCPU, and 3, kDLCUDAHost; 0 is kDLCPU, too */
-  int32_t device_id;
+  int32_t device_type; /* of DLDeviceType: 1, kDLCPU (0, too); 3, kDLCUDAHost;
+                          2, kDLCUDA; 13, kDLCUDAManaged */
+  int32_t device_id;   /* of the last two: of "cuda:1" 1 */
 } shardrt_view;
 
 /* From now on runs, steps and requests into this result write that output into
  * the caller's memory, until another is bound in its place, or none; names, dims
  * and strides are copied. In place where it is dense and row-major, else it is
- * copied there once behind the run (shardrt_result_output has a dense one). The
+ * copied there once behind the run (shardrt_result_output has a dense one). One on
+ * a device is there alone: shardrt_result_output is SHARDRT_INVALID_ARGUMENT. The
  * memory is the caller's again when the call has returned, or the request has
  * ended.
  *   SHARDRT_INVALID_ARGUMENT, here: of its name, type, rank, alignment or device,
@@ -392,7 +403,8 @@ shardrt_status shardrt_result_bind(shardrt_result *result,
 /* From now on runs and requests into this result read that input there, beside
  * those that they are given; not steps, whose rows have theirs. In place where it
  * is dense and row-major, else (any strides, also 0 and below) each run makes a
- * copy first. Errors as of shardrt_result_bind. */
+ * copy first. SHARDRT_INVALID_ARGUMENT of runs where the host has to read it, since
+ * it decides on which program runs, and it is on a device. Other errors as of shardrt_result_bind. */
 shardrt_status shardrt_result_bind_input(shardrt_result *result,
                                          const shardrt_view *input);
 /* Of all inputs and outputs; `result` keeps what it has until its next run. */

@@ -56,6 +56,7 @@
 namespace shardc::runtime {
 
 class Replicas;
+struct MemoryDevices; ///< device/RankDevices.h
 class RequestFeed; ///< session/Pipeline.h
 struct MemoryNeed; ///< memory/MemoryNeeds.h
 class Session;
@@ -196,6 +197,9 @@ public:
   Status measureLimits(DeviceLimits &limits);
   /// Chrome/Perfetto JSON of the last run; one track a rank.
   Status writeTrace(const std::string &path) const;
+  /// Those whose memory inputs and outputs may be in; none where ranks are
+  /// processes, which pass them on over the host.
+  MemoryDevices memoryDevices() const;
   /// The ranks of this process: where each is, what it needs of the device;
   /// then which of their devices do not reach each other.
   std::vector<std::string> placement() const;

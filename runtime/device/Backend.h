@@ -114,6 +114,14 @@ public:
   /// event that was never recorded is over.
   virtual Status wait(const DeviceEvent &event) = 0;
 
+  /// Later work of this stream waits for what others of the process, beside the
+  /// runtime, have enqueued so far on that device of the same backend, where it
+  /// has a stream that all of them know: of CUDA the legacy default one.
+  virtual Status waitForOthers(int device) {
+    (void)device;
+    return Status::ok();
+  }
+
   /// Blocks until all work is done; the first error of it, if there was one.
   virtual Status synchronize() = 0;
 
@@ -228,10 +236,10 @@ public:
 
   virtual const DeviceInfo &info() const = 0;
 
-  /// Whether what is on one comes to the other by itself; else the host has to
-  /// pass it on. Of one backend.
-  virtual bool canReach(const Device &other) const {
-    (void)other;
+  /// Whether what is on this one comes to that one of the same backend by itself;
+  /// else the host has to pass it on.
+  virtual bool canReach(int device) const {
+    (void)device;
     return true;
   }
 

@@ -110,6 +110,7 @@ Status RankDevices::open(int worldSize, int only) {
       places.push_back(place < 0 ? rank : place);
     }
   SHARDC_RETURN_IF_ERROR(assignDevices(choice, found, places, numbers));
+  numDevices = static_cast<int>(found.size());
   devices.resize(static_cast<size_t>(worldSize));
   for (size_t i = 0; i < ranks.size(); ++i)
     SHARDC_RETURN_IF_ERROR(
@@ -117,11 +118,31 @@ Status RankDevices::open(int worldSize, int only) {
   return Status::ok();
 }
 
+MemoryDevices RankDevices::memoryDevices() const {
+  MemoryDevices all{choice.backend, {}, 0};
+  auto has = [&](int number) {
+    return std::find(all.numbers.begin(), all.numbers.end(), number) !=
+           all.numbers.end();
+  };
+  for (const auto &device : devices)
+    if (device && !has(device->info().number))
+      all.numbers.push_back(device->info().number);
+  all.ofRanks = all.numbers.size();
+  for (int number = 0; number < numDevices; ++number)
+    if (!has(number) &&
+        std::all_of(devices.begin(), devices.end(), [&](const auto &device) {
+          return !device || device->canReach(number);
+        }))
+      all.numbers.push_back(number);
+  return all;
+}
+
 std::vector<std::string> RankDevices::findUnreachable() const {
   std::vector<std::string> lines;
   for (size_t a = 0; a < devices.size(); ++a)
     for (size_t b = a + 1; b < devices.size(); ++b)
-      if (devices[a] && devices[b] && !devices[a]->canReach(*devices[b]))
+      if (devices[a] && devices[b] &&
+          !devices[a]->canReach(devices[b]->info().number))
         lines.push_back(message(
             "ranks ", a, " and ", b, ": ", backend->name(), ":",
             devices[a]->info().number, " and ", backend->name(), ":",

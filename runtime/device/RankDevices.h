@@ -41,6 +41,13 @@ Status assignDevices(const DeviceChoice &choice,
 /// -1 where it does not say.
 int placeOnMachine(const Environment &environment);
 
+/// Devices whose memory the ranks of this process read and write.
+struct MemoryDevices {
+  std::string backend;
+  std::vector<int> numbers; ///< that ranks are on, then those that all reach
+  size_t ofRanks = 0;       ///< of them, those that ranks are on
+};
+
 class RankDevices {
 public:
   /// Finds the backend. `asked`: "" for the artifact's `target`.
@@ -50,6 +57,7 @@ public:
   Status open(int worldSize, int only);
 
   bool isHost() const { return choice.backend == "host"; }
+  MemoryDevices memoryDevices() const;
   /// Of a rank that is here.
   Device &of(int worldRank) const {
     return *devices[static_cast<size_t>(worldRank)];
@@ -65,6 +73,7 @@ private:
   DeviceChoice choice;
   Backend *backend = nullptr;
   std::vector<std::unique_ptr<Device>> devices; ///< by world rank
+  int numDevices = 0;                           ///< of this machine
 };
 
 } // namespace shardc::runtime

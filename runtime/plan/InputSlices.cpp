@@ -84,9 +84,9 @@ Status InputSlices::addSlice(const artifact::Program &program, uint32_t index,
   const bool isTurned = arrange(program, input->view(), scalars, slice.local);
   const int64_t size = artifact::elementBytes(held);
   const int64_t sliceBytes = slice.local.numElements() * size;
-  slice.isWindow = isContiguousBlock(slice.dims, slice.windowOffset) &&
-                   held == input->element() && !isTurned &&
-                   sliceBytes > kSmallBytes;
+  slice.isPiece = isContiguousBlock(slice.dims, slice.windowOffset) &&
+                  held == input->element() && !isTurned;
+  slice.isWindow = slice.isPiece && sliceBytes > kSmallBytes;
   slice.windowOffset *= size;
   for (uint32_t b = 0; b < program.buffers()->size(); ++b) {
     const artifact::Buffer *buffer = program.buffers()->Get(b);
@@ -121,12 +121,27 @@ std::byte *InputSlices::place(size_t index, const void *data,
   return slice.local.data;
 }
 
+std::byte *InputSlices::findPart(size_t index, const TensorView &whole) const {
+  const Slice &slice = slices[index];
+  std::byte *at = whole.data + slice.windowOffset;
+  return slice.isPiece && whole.isContiguous() &&
+                 reinterpret_cast<uintptr_t>(at) % kBufferAlignment == 0
+             ? at
+             : nullptr;
+}
+
+TensorView InputSlices::placeOf(size_t index, std::byte *memory) const {
+  TensorView local = slices[index].local;
+  local.data = memory + slices[index].deviceOffset;
+  return local;
+}
+
 Status InputSlices::upload(size_t index, const void *data, std::byte *staging,
                            std::byte *memory, DeviceStream &stream,
                            std::byte *&at) {
   const Slice &slice = slices[index];
   at = memory; // an address also where there are no bytes
-  if (slice.isSkipped || slice.local.numElements() == 0)
+  if (isUnread(index))
     return Status::ok();
   const std::byte *packed = place(index, data, staging);
   at += slice.deviceOffset;

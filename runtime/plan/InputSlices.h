@@ -38,6 +38,20 @@ public:
   /// Address of the part of input `index`, packed below `memory` if need be.
   std::byte *place(size_t index, const void *data, std::byte *memory);
 
+  /// Whether the rank reads nothing of it.
+  bool isUnread(size_t index) const {
+    return slices[index].isSkipped || slices[index].local.numElements() == 0;
+  }
+  /// The part of an input that a caller has in memory of the rank's own device,
+  /// where kernels may read it there: as the program has it, and aligned as the
+  /// rank's memory is, by which kernels and so bits are chosen. Null: it has to be
+  /// copied to placeOf.
+  std::byte *findPart(size_t index, const TensorView &whole) const;
+  TensorView placeOf(size_t index, std::byte *memory) const;
+  std::span<const OwnedRuns> dimsOf(size_t index) const {
+    return slices[index].dims;
+  }
+
   /// Of all parts, on a device.
   int64_t deviceBytes() const { return allBytes; }
   /// Copies the part of input `index` to its place below `memory`, by way of
@@ -52,7 +66,8 @@ private:
     TensorView global; ///< of the caller's tensor; data is set for each run
     TensorView local;  ///< without gaps, in the order of the program's view
     bool isSkipped = false;
-    bool isWindow = false;
+    bool isPiece = false;     ///< of the caller's tensor, as the program has it
+    bool isWindow = false;    ///< and large
     int64_t windowOffset = 0; ///< bytes into the caller's tensor
     int64_t packedOffset = 0; ///< bytes into the rank's memory
     int64_t deviceOffset = 0; ///< the same on a device, where all have a place

@@ -1,6 +1,7 @@
 #include "runtime/plan/MicroBatches.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/tensor/CopyView.h"
 #include "runtime/tensor/Ownership.h"
 
 #include <algorithm>
@@ -49,6 +50,7 @@ void MicroBatches::cut(std::span<const InputTensor> inputs,
     part.inputs.assign(inputs.begin(), inputs.end());
     part.outputs.resize(numOutputs);
     part.dims.resize(inputs.size());
+    part.views.resize(inputs.size());
     const auto ways = static_cast<int64_t>(numParts);
     const int64_t begin = wayBegin(rows, ways, static_cast<int64_t>(p));
     const int64_t end = wayBegin(rows, ways, static_cast<int64_t>(p) + 1);
@@ -58,6 +60,13 @@ void MicroBatches::cut(std::span<const InputTensor> inputs,
       part.dims[i].assign(inputs[i].dims.begin(), inputs[i].dims.end());
       part.dims[i][0] = end - begin;
       part.inputs[i].dims = part.dims[i];
+      if (const DeviceView *there = inputs[i].onDevice) {
+        part.views[i] = {narrowed(there->view, 0, begin, end - begin),
+                         there->device};
+        part.inputs[i].onDevice = &part.views[i];
+        part.inputs[i].data = part.views[i].view.data;
+        continue;
+      }
       part.inputs[i].data = static_cast<const std::byte *>(inputs[i].data) +
                             begin * rowBytes(inputs[i].element, inputs[i].dims);
     }

@@ -36,6 +36,7 @@ private:
   struct Part {
     std::vector<InputTensor> inputs;
     std::vector<std::vector<int64_t>> dims; ///< of the inputs
+    std::vector<DeviceView> views;          ///< likewise, where they are on one
     std::vector<Tensor> outputs;
   };
   std::vector<Part> all;

@@ -1,6 +1,7 @@
 #include "runtime/rank/LoadedProgram.h"
 
 #include "runtime/artifact/ScalarDependence.h"
+#include "runtime/base/Message.h"
 #include "runtime/program/ViewResolver.h"
 #include "runtime/weights/SliceUses.h"
 
@@ -44,6 +45,19 @@ static bool holds(const artifact::Condition &condition,
     elements *= dim;
   return elements == 1 && input->element == artifact::ElementType_Bool &&
          (*static_cast<const uint8_t *>(input->data) != 0) == condition.value();
+}
+
+Status
+LoadedProgram::checkReadable(std::span<const InputTensor *const> inputs) const {
+  if (program->conditions())
+    for (const artifact::Condition *condition : *program->conditions())
+      if (const InputTensor *input = inputs[condition->input()];
+          condition->dim() < 0 && input && input->onDevice)
+        return argumentError("input '", input->name,
+                             "' decides on which program runs, which the host "
+                             "has to read: it is in memory of a device, "
+                             "expected memory of the host");
+  return Status::ok();
 }
 
 bool LoadedProgram::accepts(std::span<const InputTensor *const> inputs) const {

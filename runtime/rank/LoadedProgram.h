@@ -33,6 +33,8 @@ struct LoadedProgram {
 
   /// Whether it is for such inputs, given in the program's order.
   bool accepts(std::span<const InputTensor *const> inputs) const;
+  /// Before accepts: what it reads of them is in the host's memory.
+  Status checkReadable(std::span<const InputTensor *const> inputs) const;
 };
 
 } // namespace shardc::runtime

@@ -39,6 +39,7 @@ Status Rank::openDevice() {
   } else {
     staging = std::make_unique<Staging>(*ownDevice, *ownStream);
     hostCalls = std::make_unique<HostCalls>(*ownDevice, *ownStream);
+    blocks = std::make_unique<DeviceBlocks>(*ownDevice, *ownStream);
   }
   return place.artifact.manifest().kernels.empty()
              ? Status::ok()

@@ -13,6 +13,7 @@
 #define SHARDC_RUNTIME_RANK_RANK_H
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/device/DeviceBlocks.h"
 #include "runtime/device/DeviceLimits.h"
 #include "runtime/device/Staging.h"
 #include "runtime/launch/HostThreads.h"
@@ -164,8 +165,11 @@ private:
   Status begin(const Step &step);
   Status prepare();
   Status placeInputs();
+  Status placeFromDevice(size_t input, const DeviceView &whole);
+  Status awaitCallers();
   Status findOutputs();
   Status fetchOutputs(const Step &step);
+  Status copyToDevice(uint32_t output, const DeviceView &whole);
 
   // RankSegments.cpp
   PlanContext contextOf(size_t segment) const;
@@ -192,6 +196,7 @@ private:
   std::unique_ptr<KernelLibrary> library; ///< null: none were generated
   std::unique_ptr<Staging> staging;       ///< null on the host
   std::unique_ptr<HostCalls> hostCalls;   ///< null on the host
+  std::unique_ptr<DeviceBlocks> blocks;   ///< null on the host
   WeightSlices weights;                   ///< of all profiles
   DeviceWeights deviceWeights;            ///< their places
   LoadedValues loaded;                    ///< what was computed of them

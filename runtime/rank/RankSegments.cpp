@@ -159,8 +159,8 @@ static void count(LaunchMode mode, LaunchStats &stats) {
 Status Rank::prepareGraph(SegmentPlan &segment, const RunControl &control,
                           LaunchMode &mode) {
   SegmentGraph &graph = segment.graph;
-  const MemoryPlacement placement{moves,
-                                  step->state ? step->state->placement() : 0};
+  const MemoryPlacement placement{
+      moves, step->state ? step->state->placement() : 0, step->inputPlacement};
   mode = mayCapture() ? graph.choose(placement) : LaunchMode::Plain;
   if (mode == LaunchMode::Update) {
     const std::vector<size_t> changed = graph.findChanged(segment.plan);

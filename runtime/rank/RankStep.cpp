@@ -1,4 +1,5 @@
 //===- RankStep.cpp - One step, from inputs to outputs --------------------===//
+#include "runtime/base/Message.h"
 #include "runtime/kernels/CopyBlock.h"
 #include "runtime/program/ScalarEvaluator.h"
 #include "runtime/rank/Rank.h"
@@ -94,8 +95,12 @@ Status Rank::placeInputs() {
     return artifactError("out of memory: rank ", place.rank, " needs ",
                          slices.packedBytes(),
                          " bytes to pack inputs; use smaller inputs");
+  SHARDC_RETURN_IF_ERROR(awaitCallers());
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (isHost)
+    if (const DeviceView *there = step->inputs[i]->onDevice;
+        there && !slices.isUnread(i))
+      SHARDC_RETURN_IF_ERROR(placeFromDevice(i, *there));
+    else if (isHost)
       inputs[i] = slices.place(i, step->inputs[i]->data, inputMemory.data());
     else
       SHARDC_RETURN_IF_ERROR(
@@ -106,6 +111,40 @@ Status Rank::placeInputs() {
       inputs[active->program().caches()->Get(c)->input()] =
           step->state->memoryOf(place.rank, c);
   return Status::ok();
+}
+
+/// What callers have enqueued for their memory on devices comes first.
+Status Rank::awaitCallers() {
+  auto await = [&](const DeviceView *there) {
+    return there ? ownStream->waitForOthers(there->device) : Status::ok();
+  };
+  for (const InputTensor *input : step->inputs)
+    SHARDC_RETURN_IF_ERROR(await(input->onDevice));
+  for (const Tensor &output : step->outputs)
+    SHARDC_RETURN_IF_ERROR(await(output.deviceView()));
+  return Status::ok();
+}
+
+/// Where it is, or by a copy that does not touch the host's memory.
+Status Rank::placeFromDevice(size_t input, const DeviceView &whole) {
+  if (!blocks)
+    return argumentError("input '", step->inputs[input]->name,
+                         "' is in memory of a device, expected memory of the "
+                         "host, where rank ",
+                         place.worldRank(), " is; copy it there");
+  const InputSlices &slices = shape->inputs;
+  if (whole.device == ownDevice->info().number) {
+    inputs[input] = slices.findPart(input, whole.view);
+    if (inputs[input])
+      return Status::ok();
+  }
+  const TensorView local = slices.placeOf(input, inputMemory.data());
+  inputs[input] = local.data;
+  const Status status = blocks->copyIn(whole, slices.dimsOf(input), local);
+  return status.isOk()
+             ? status
+             : status.saying(message("input '", step->inputs[input]->name,
+                                     "': ", status.message()));
 }
 
 /// Which blocks of the outputs are its own, once their sizes are known.
@@ -129,7 +168,9 @@ Status Rank::fetchOutputs(const Step &of) {
   bool isUnderWay = false;
   for (uint32_t o = 0; o < hostOutputs.size(); ++o) {
     TensorView &onHost = hostOutputs[o] = *plan.outputs[o];
-    if (!staging || of.keptOutputs[o] || !shape->outputs[o].copies)
+    const uint32_t index = active->program().outputs()->Get(o)->index();
+    if (!staging || of.keptOutputs[o] || !shape->outputs[o].copies ||
+        (!of.outputs.empty() && of.outputs[index].deviceView()))
       continue;
     SHARDC_RETURN_IF_ERROR(
         outputStaging[o].startFetch(*plan.outputs[o], onHost));
@@ -149,12 +190,24 @@ Status Rank::copyOutputs(const Step &of) {
     of.covered[o].fetch_add(block.numElements(), std::memory_order_relaxed);
     const uint32_t index = active->program().outputs()->Get(o)->index();
     const Tensor &whole = of.outputs[index];
-    if (whole.numElements() > 0)
+    if (const DeviceView *there = whole.deviceView())
+      SHARDC_RETURN_IF_ERROR(copyToDevice(o, *there));
+    else if (whole.numElements() > 0)
       copyBlock(block.dims,
                 packedView(whole.data(), whole.element(), whole.dims()),
                 hostOutputs[o], BlockCopy::ToGlobal);
   }
   return Status::ok();
+}
+
+/// Done once the stream was waited for, as it is behind each job.
+Status Rank::copyToDevice(uint32_t output, const DeviceView &whole) {
+  const Status status = blocks->copyOut(whole, shape->outputs[output].dims,
+                                        *shape->last().outputs[output]);
+  const auto *name = active->program().outputs()->Get(output)->name();
+  return status.isOk() ? status
+                       : status.saying(message("output '", name->c_str(),
+                                               "': ", status.message()));
 }
 
 void Rank::dropGraphs() {

@@ -30,6 +30,9 @@ struct Step {
   std::vector<int64_t> symbols; ///< that the inputs bind
   /// By input of the program. Without a state past has data, too.
   std::vector<const InputTensor *> inputs;
+  /// Another one where some of them may be read elsewhere on a device than in the
+  /// run of the plan before.
+  uint64_t inputPlacement = 0;
   std::vector<char>
       skippedInputs;             ///< the state has it, or nobody reads it here
   std::vector<char> keptOutputs; ///< of the program: the state has it

@@ -22,7 +22,7 @@
 // asking: a collective is captured by all of them or by none. So the decision
 // follows from what all of them do alike, not from addresses: memory only ever
 // moves when a plan runs for the first time with its sizes, or where a state
-// has other memory. Only whether an update succeeds do they have to ask each
+// or a caller has other memory. Only whether an update succeeds do they have to ask each
 // other.
 //
 //===----------------------------------------------------------------------===//
@@ -40,8 +40,9 @@ enum class LaunchMode { Plain, Capture, Update, Replay };
 
 /// Equal as long as all that launches point to is where it was.
 struct MemoryPlacement {
-  uint64_t moves = 0; ///< runs of plans newly bound, which may grow buffers
-  uint64_t state = 0; ///< CacheState::placement, 0 without a state
+  uint64_t moves = 0;  ///< runs of plans newly bound, which may grow buffers
+  uint64_t state = 0;  ///< CacheState::placement, 0 without a state
+  uint64_t inputs = 0; ///< Step::inputPlacement
   bool operator==(const MemoryPlacement &) const = default;
 };
 

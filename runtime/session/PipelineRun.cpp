@@ -23,7 +23,8 @@ Status Pipeline::run(std::span<const PipelineRequest> whole, RunEnd *newEnd) {
   return Status::ok();
 }
 
-/// A state holds all of a batch: its requests run as they are.
+/// A state holds all of a batch: its requests run as they are. So do those with
+/// outputs on a device, since parts of outputs are put together on the host.
 Status Pipeline::cut(const PipelineRequest &request, MicroBatches &into) {
   isBatch.assign(request.inputs.size(), 0);
   for (uint32_t input : artifact.manifest().batchInputs) {
@@ -32,7 +33,11 @@ Status Pipeline::cut(const PipelineRequest &request, MicroBatches &into) {
     for (size_t i = 0; i < request.inputs.size(); ++i)
       isBatch[i] |= request.inputs[i].name == inputs()[input].name;
   }
-  const int count = request.states ? 1 : artifact.manifest().microBatches;
+  const bool isWhole =
+      request.states ||
+      std::any_of(request.outputs.begin(), request.outputs.end(),
+                  [](const Tensor &o) { return o.deviceView() != nullptr; });
+  const int count = isWhole ? 1 : artifact.manifest().microBatches;
   into.cut(request.inputs, isBatch, static_cast<size_t>(count),
            request.outputs.size());
   if (into.size() == 1)

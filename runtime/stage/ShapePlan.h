@@ -30,6 +30,10 @@ struct ShapePlan {
   std::vector<std::vector<int64_t>> outputDims; ///< by output
   /// By output and rank; where outputs come from other processes.
   std::vector<std::vector<OutputBlock>> outputBlocks;
+  /// By input: where kernels of a device may read what a caller has there, in the
+  /// last run; null: nowhere. And the number of these places, never used again.
+  std::vector<const void *> inputPlaces;
+  uint64_t inputPlacement = 0;
   uint64_t lastUsed = 0;
   int uses = 0;
   int measuredRuns = 0; ///< that the timings sum up

@@ -136,6 +136,7 @@ private:
   Status choosePlan();
   void countUse();
   void findSkipped();
+  void findInputPlaces();
   const artifact::Program &program() const { return *active->program; }
   StageProgram &kept() const { return *own[active->profile]; }
 
@@ -169,6 +170,7 @@ private:
   std::unique_ptr<SharedMemoryGroup> everyone; ///< for the replica check
   bool describes = false; ///< this process's rank, to the others
   uint64_t clock = 0;
+  uint64_t numPlacements = 0;      ///< of inputs, so far
   std::atomic<bool> stuck = false; ///< others ask, too
 
   // The request at hand; sized once, so that a run allocates nothing.

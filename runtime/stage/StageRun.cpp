@@ -4,16 +4,19 @@
 #include "runtime/stage/Stage.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardc::runtime {
 
 /// The profile for the step's inputs.
 Status Stage::findProgram(const LoadedProgram *&found) const {
-  for (const auto &loaded : programs)
+  for (const auto &loaded : programs) {
+    SHARDC_RETURN_IF_ERROR(loaded->checkReadable(step.inputs));
     if (loaded->accepts(step.inputs)) {
       found = loaded.get();
       return Status::ok();
     }
+  }
   return artifactError("no profile of the artifact is for these inputs; "
                        "compile the model again");
 }
@@ -52,6 +55,7 @@ Status Stage::addPast(CacheState &caches, std::span<const InputTensor> given,
 Status Stage::runRequest(std::span<const InputTensor> given) {
   SHARDC_RETURN_IF_ERROR(chooseProgram(given));
   SHARDC_RETURN_IF_ERROR(choosePlan());
+  findInputPlaces();
   // Where the data decide on sizes, outputs are as large as the run finds.
   const bool isStatic = active->run.isStatic();
   if (isStatic)
@@ -131,6 +135,23 @@ Status Stage::choosePlan() {
   }
   countUse();
   return Status::ok();
+}
+
+/// What was captured has addresses of callers' memory, too: it is for no other.
+/// All ranks find the same, whichever of them use it where it is.
+void Stage::findInputPlaces() {
+  std::vector<const void *> &places = current->inputPlaces;
+  places.resize(step.inputs.size());
+  bool isElsewhere = false;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const DeviceView *there = step.inputs[i]->onDevice;
+    const void *place =
+        there && there->view.isContiguous() ? there->view.data : nullptr;
+    isElsewhere |= std::exchange(places[i], place) != place;
+  }
+  if (isElsewhere)
+    current->inputPlacement = ++numPlacements;
+  step.inputPlacement = current->inputPlacement;
 }
 
 /// See Step::uses. A device's times are of its work alone.

@@ -16,6 +16,14 @@ Tensor Tensor::borrow(void *data, int64_t capacity) {
   return tensor;
 }
 
+Tensor Tensor::onDevice(const DeviceView &memory) {
+  const TensorView &view = memory.view;
+  Tensor tensor = borrow(
+      view.data, artifact::storageBytes(view.element, view.numElements()));
+  tensor.device = &memory;
+  return tensor;
+}
+
 void Tensor::swap(Tensor &other) noexcept {
   std::swap(type, other.type);
   std::swap(rank, other.rank);
@@ -24,6 +32,7 @@ void Tensor::swap(Tensor &other) noexcept {
   std::swap(capacity, other.capacity);
   std::swap(borrowed, other.borrowed);
   std::swap(isFixed, other.isFixed);
+  std::swap(device, other.device);
   std::swap(owned, other.owned);
 }
 

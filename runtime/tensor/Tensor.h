@@ -4,7 +4,7 @@
 
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Status.h"
-#include "runtime/tensor/TensorView.h"
+#include "runtime/tensor/DeviceView.h"
 
 #include <span>
 #include <string>
@@ -23,6 +23,9 @@ struct InputTensor {
   ElementType element = artifact::ElementType_Float32;
   std::span<const int64_t> dims;
   const void *data = nullptr; ///< may be null if there are no elements
+  /// The same in memory of a device, of any strides; `data` is its address. Null:
+  /// it is the host's.
+  const DeviceView *onDevice = nullptr;
 };
 
 /// An output: dense, row-major, in memory of its own or in the caller's.
@@ -39,6 +42,9 @@ public:
   /// Uses `capacity` bytes at `data`, aligned to the elements; a run that needs
   /// more is an error. The caller keeps the memory alive.
   static Tensor borrow(void *data, int64_t capacity);
+  /// In memory of a device, of any strides, with elements and dims as they are.
+  /// The view lives longer; the host does not follow data().
+  static Tensor onDevice(const DeviceView &memory);
 
   ElementType element() const { return type; }
   std::span<const int64_t> dims() const {
@@ -47,6 +53,8 @@ public:
   int64_t numElements() const;
   int64_t bytes() const;
   std::byte *data() const { return memory; }
+  /// Null: it is in the host's memory.
+  const DeviceView *deviceView() const { return device; }
   template <typename T> T *as() const { return reinterpret_cast<T *>(memory); }
 
   /// Sets type and shape; contents are undefined afterwards.
@@ -63,6 +71,7 @@ private:
   std::byte *memory = nullptr;
   int64_t capacity = 0;
   bool borrowed = false, isFixed = false;
+  const DeviceView *device = nullptr;
   AlignedBuffer owned;
 };
 

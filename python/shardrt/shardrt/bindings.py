@@ -1,4 +1,4 @@
-"""Arrays of the caller's that runs read and write where they are."""
+"""Arrays of the caller's that runs read and write where they are, also on GPUs."""
 
 from __future__ import annotations
 
@@ -11,25 +11,40 @@ import numpy as np
 
 from . import _dlpack
 from ._library import ViewOfC, library
-from ._tensors import Inputs, name_of
+from ._tensors import name_of
 from ._types import NAMES, NUMBERS
-from .errors import check
+from .errors import InvalidArgument, check
 
 if TYPE_CHECKING:
-    from ._tensors import Array, Result
+    from ._tensors import Result
     from .session import Cancellation, Session
     from .state import State
 
 
-def _view(kind: str, name: str, value: Any) -> tuple[Array, str, Any]:
-    """Elements, the name of their type, and what holds them."""
-    if isinstance(value, np.ndarray):
-        if kind == "output" and not value.flags.writeable:
-            raise ValueError(f"output '{name}' is an array that is read only")
-        return value, name_of(value.dtype), value
-    if hasattr(value, "__dlpack__"):
-        return _dlpack.view(value, f"{kind} '{name}'")
-    raise TypeError(f"{kind} '{name}' is a {type(value).__name__}, expected an array")
+def _export(kind: str, name: str, value: Any) -> _dlpack.Exported:
+    """What is bound of an array, and what holds it."""
+    if not isinstance(value, np.ndarray):
+        if not hasattr(value, "__dlpack__"):
+            raise TypeError(f"{kind} '{name}' is a {type(value).__name__}, expected an array")
+        return _dlpack.export(value, f"{kind} '{name}'")
+    if kind == "output" and not value.flags.writeable:
+        raise ValueError(f"output '{name}' is an array that is read only")
+    type_name = name_of(value.dtype)
+    if type_name not in NUMBERS:
+        raise TypeError(f"{kind} '{name}' has type {type_name}, expected one of {', '.join(NAMES)}")
+    if not value.dtype.isnative:
+        raise TypeError(f"{kind} '{name}' has the other byte order: convert it by .astype(...)")
+    if any(step % value.itemsize for step in value.strides):
+        raise ValueError(f"{kind} '{name}' has strides {value.strides}, which are no multiples of its {value.itemsize} bytes "
+                         "an element: copy it")  # fmt: skip
+    strides = tuple(step // value.itemsize for step in value.strides)
+    return _dlpack.Exported(type_name, type_name, value.shape, strides, value.ctypes.data, 0, (1, 0), value)
+
+
+def views_on_devices(inputs: Mapping[str, Any]) -> Optional[Views]:
+    """Of the inputs that are in memory of a GPU, where runs read them; None: there are none."""
+    there = {name: value for name, value in inputs.items() if _dlpack.is_on_device(value)}
+    return Views("input", there) if there else None
 
 
 class Views:
@@ -40,20 +55,15 @@ class Views:
         self._views: list[ViewOfC] = []
         self._held: list[Any] = []
         for name, value in self.arrays.items():
-            array, type_name, holder = _view(kind, name, value)
-            if type_name not in NUMBERS:
-                raise TypeError(f"{kind} '{name}' has type {type_name}, expected one of {', '.join(NAMES)}")
-            if not array.dtype.isnative:
-                raise TypeError(f"{kind} '{name}' has the other byte order: convert it by .astype(...)")
-            if any(step % array.itemsize for step in array.strides):
-                raise ValueError(f"{kind} '{name}' has strides {array.strides}, which are no multiples of its {array.itemsize} bytes "
-                                 "an element: copy it")  # fmt: skip
-            dims = (ctypes.c_int64 * array.ndim)(*array.shape)
-            strides = (ctypes.c_int64 * array.ndim)(*(step // array.itemsize for step in array.strides))
-            view = ViewOfC(name=name.encode(), type=NUMBERS[type_name], rank=array.ndim, dims=dims, strides=strides)
-            view.data = array.ctypes.data
+            found = _export(kind, name, value)
+            rank = len(found.shape)
+            view = ViewOfC(name=name.encode(), type=NUMBERS[found.type_name], rank=rank, dims=(ctypes.c_int64 * rank)(*found.shape))
+            if found.strides is not None:
+                view.strides = (ctypes.c_int64 * rank)(*found.strides)
+            view.data, view.byte_offset = found.data, found.byte_offset
+            view.device_type, view.device_id = found.device
             self._views.append(view)
-            self._held += [array, holder, dims, strides]
+            self._held += [value, found.capsule]
 
     def bind(self, result: Result) -> None:
         c = library()
@@ -87,10 +97,13 @@ class Binding:
         """As Session.run; `inputs` are those that are not bound."""
         from .session import run_options
 
-        session, given = self._session, Inputs(inputs or {}, self._session._by_name)
+        session, (given, there) = self._session, self._session._inputs_of(inputs or {})
+        for name in there.arrays if there else ():
+            if name in self._inputs.arrays:
+                raise InvalidArgument(f"input '{name}' is given twice")
         options = run_options(deadline, cancellation)
         with session._using() as handle, state._using(session) if state is not None else contextlib.nullcontext() as kept:
-            with session._bound(handle, self._inputs, self._out) as result:
+            with session._bound(handle, self._inputs, there, self._out) as result:
                 run_into = library().shardrt_run_into
                 check(run_into(handle, kept, ctypes.byref(options), given.tensors, len(given.tensors), result.handle))
                 return result.arrays(session.outputs, state is not None, self._out)

@@ -17,7 +17,7 @@ from ._held import Closing
 from ._library import ON_PROGRESS, OptionsOfC, RunOptionsOfC, SessionInfoOfC, SpentOfC, ValueInfoOfC, library
 from ._tensors import Inputs, Result, Results
 from ._types import NAMES, dtype_of
-from .bindings import Binding, Views
+from .bindings import Binding, Views, views_on_devices
 from .errors import check
 from .state import State
 from .statistics import Statistics, statistics_of
@@ -259,25 +259,32 @@ class Session(Closing):
     ) -> dict[str, Any]:
         """Runs one request, and returns its outputs by name.
 
-        inputs: by name: NumPy arrays, anything with __dlpack__ in the host's memory (PyTorch's tensors), or numbers and
-            lists. Arrays have the type that `Session.inputs` says; they are not copied, unless their strides are not
-            those of a dense row-major array.
+        inputs: by name: NumPy arrays, anything with __dlpack__ (PyTorch's tensors), or numbers and lists. Arrays have the
+            type that `Session.inputs` says; they are not copied, unless their strides are not those of a dense row-major
+            array. They are in the host's memory, or in that of a GPU that ranks are on: then nothing of them goes through
+            the host, and a run waits for what their stream has to do.
         state: keeps the KV caches; inputs and outputs that are caches are then left out.
         out: arrays that outputs are written into, by name, of the type and shape that they have, NumPy's or with
-            __dlpack__: in place where they are dense and row-major, else copied once. They are what is returned then.
-            After an error their contents are undefined.
+            __dlpack__: in place where they are dense and row-major, else copied once; from device to device where they are
+            in memory of a GPU. They are what is returned then, and complete. After an error their contents are undefined.
         deadline: seconds after which the run ends with DeadlineExceeded.
 
         Other outputs are NumPy arrays in memory of their own, which is the runtime's: nothing is copied, and later runs leave
         them alone. (torch.from_dlpack takes them without a copy as well.)
         """
-        given, views = Inputs(inputs, self._by_name), self._views_of(out)
+        (given, there), views = self._inputs_of(inputs), self._views_of(out)
         options = run_options(deadline, cancellation)
         with self._using() as handle, state._using(self) if state is not None else contextlib.nullcontext() as kept:
-            with self._bound(handle, views) as result:
+            with self._bound(handle, there, views) as result:
                 run_into = library().shardrt_run_into
                 check(run_into(handle, kept, ctypes.byref(options), given.tensors, len(given.tensors), result.handle))
                 return result.arrays(self.outputs, state is not None, views)
+
+    def _inputs_of(self, inputs: Mapping[str, Any]) -> tuple[Inputs, Optional[Views]]:
+        """Those of the host, and those that are on a device."""
+        there = views_on_devices(inputs)
+        left = {name: value for name, value in inputs.items() if name not in there.arrays} if there else inputs
+        return Inputs(left, self._by_name), there
 
     def _views_of(self, out: Optional[Mapping[str, Any]]) -> Optional[Views]:
         views = Views("output", out) if out else None
@@ -301,7 +308,8 @@ class Session(Closing):
 
     def bind(self, inputs: Mapping[str, Any], out: Mapping[str, Any]) -> Binding:
         """For runs again and again: arrays that hold inputs, and those that outputs are written into (see run). NumPy's, or
-        with __dlpack__; inputs may have any strides, and those that are not dense are copied by each run."""
+        with __dlpack__; inputs may have any strides, and those that are not dense are copied by each run. Runs wait for the
+        default stream of a GPU that has one of them, and for no other stream."""
         return Binding(self, Views("input", inputs), Views("output", out))
 
     async def run_async(
@@ -313,12 +321,12 @@ class Session(Closing):
         deadline: Optional[float] = None,
     ) -> dict[str, Any]:
         """As run, on a thread of the library's beside the event loop. If the task is cancelled, so is the run."""
-        given, views = Inputs(inputs, self._by_name), self._views_of(out)
+        (given, there), views = self._inputs_of(inputs), self._views_of(out)
         options = run_options(deadline, None)
         with contextlib.ExitStack() as pins:
             handle = pins.enter_context(self._using())
             kept = pins.enter_context(state._pinned(self)) if state is not None else None
-            with self._bound(handle, views) as result:
+            with self._bound(handle, there, views) as result:
                 submit = library().shardrt_submit
                 # Whoever closes the session may be this thread: it waits for the request, not for the task.
                 await _requests.run(

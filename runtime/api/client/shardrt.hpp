@@ -115,13 +115,15 @@ struct View {
   std::vector<std::int64_t> dims;
   void *data;
   std::vector<std::int64_t> strides = {};
+  std::int32_t deviceType = 1; ///< as in shardrt_view: the host's, or a device's
+  std::int32_t deviceId = 0;
 };
 
 template <typename T>
 View view(std::string name, std::vector<std::int64_t> dims, T *data,
           std::vector<std::int64_t> strides = {}) {
   return {std::move(name), typeOf<T>(), std::move(dims), data,
-          std::move(strides)};
+          std::move(strides), 1, 0};
 }
 
 /// As long as its result has it, or a session after a step with options.
@@ -168,6 +170,8 @@ inline shardrt_view view(const View &of) {
   view.dims = of.dims.data();
   view.strides = of.strides.empty() ? nullptr : of.strides.data();
   view.data = of.data;
+  view.device_type = of.deviceType;
+  view.device_id = of.deviceId;
   return view;
 }
 inline Output output(const shardrt_tensor &tensor) {

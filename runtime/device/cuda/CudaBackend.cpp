@@ -23,13 +23,12 @@ public:
 
   const DeviceInfo &info() const override { return described; }
 
-  bool canReach(const Device &other) const override {
-    const int peer = other.info().number;
+  bool canReach(int peer) const override {
     int can = 0;
-    return peer == described.number ||
-           (cudaDeviceCanAccessPeer(&can, described.number, peer) ==
-                cudaSuccess &&
-            can != 0);
+    if (peer != described.number &&
+        cudaDeviceCanAccessPeer(&can, described.number, peer) != cudaSuccess)
+      (void)cudaGetLastError(); // that there is no such device is an answer
+    return peer == described.number || can != 0;
   }
 
   std::byte *allocate(MemoryKind kind, int64_t bytes) override {

@@ -121,6 +121,23 @@ Status CudaStream::wait(const DeviceEvent &event) {
       "cudaStreamWaitEvent");
 }
 
+/// Its own stream is one that the legacy default one does not wait for.
+Status CudaStream::waitForOthers(int other) {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
+  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(other), "cudaSetDevice"));
+  std::unique_ptr<CudaEvent> &event = ofOthers[other];
+  if (!event) {
+    cudaEvent_t made = nullptr;
+    SHARDC_RETURN_IF_ERROR(
+        cudaStatus(cudaEventCreateWithFlags(&made, cudaEventDisableTiming),
+                   "cudaEventCreate"));
+    event = std::make_unique<CudaEvent>(other, made);
+  }
+  SHARDC_RETURN_IF_ERROR(cudaStatus(
+      cudaEventRecord(event->event, cudaStreamLegacy), "cudaEventRecord"));
+  return wait(*event);
+}
+
 unsigned CudaStream::mayFail(const char *problem) {
   mayHaveFailed = true;
   return sites.numberOf(atHand, problem);

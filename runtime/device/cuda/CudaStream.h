@@ -19,6 +19,8 @@
 #include "runtime/device/cuda/products/GemmCache.h"
 #include "runtime/device/cuda/trace/CuptiTrace.h"
 
+#include <map>
+
 namespace shardc::runtime {
 
 class CudaEvent final : public DeviceEvent {
@@ -42,6 +44,7 @@ public:
                 const CollectiveSite &site) override;
   Status record(DeviceEvent &event) override;
   Status wait(const DeviceEvent &event) override;
+  Status waitForOthers(int device) override;
   Status synchronize() override;
   bool canCapture() const override { return true; }
   Status beginCapture() override;
@@ -92,6 +95,7 @@ private:
   Status finishCapture(std::unique_ptr<CudaGraph> &graph);
 
   cudaStream_t handle = nullptr;
+  std::map<int, std::unique_ptr<CudaEvent>> ofOthers; ///< by device
   CollectiveStream beside;
   GemmCache products;
   FusedAttentions attentions;

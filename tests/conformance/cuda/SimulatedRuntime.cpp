@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/device/cuda/kernels/Launch.h"
 #include "tests/conformance/cuda/SimulatedCapture.h"
+#include "tests/conformance/cuda/SimulatedCopies.h"
 #include "tests/conformance/cuda/SimulatedMeeting.h"
 #include "tests/conformance/cuda/SimulatedStream.h"
 
@@ -158,7 +159,7 @@ cudaError_t askOf(const CUevent_st &event) {
 namespace shardc::testing {
 
 std::shared_ptr<SimulatedStream> simulatedStream(cudaStream_t handle) {
-  if (!handle)
+  if (!handle || handle == cudaStreamLegacy)
     return standardStream(simulatedCurrent());
   std::lock_guard lock(mutex);
   return streams.count(handle) ? handle->work : nullptr;
@@ -402,6 +403,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t toPitch, const void *from,
       target = storedOnGpu(device, to, toBytes);
     if (fromGpu)
       source = storedOnGpu(device, from, fromBytes);
+    countSimulatedCopy(kind, width * rows);
     for (size_t row = 0; target && source && row < rows; ++row)
       std::memcpy(target + row * toPitch, source + row * fromPitch, width);
   };

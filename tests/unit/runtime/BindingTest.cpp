@@ -176,10 +176,11 @@ TEST_F(Bindings, areUsedWhereTheyAre) {
   EXPECT_EQ(static_cast<const float *>(output.data)[23], 204);
 
   // What runs get of an input: where it is, or a dense copy.
-  const SessionPorts ports{{{"x", ElementType_Float32, {"n", "m", "k"}}}, {}};
+  const SessionPorts ports{
+      {{"x", ElementType_Float32, {"n", "m", "k"}}}, {}, {}};
   std::vector<Binding> bindings(1);
   std::vector<InputTensor> inputs;
-  ASSERT_TRUE(readView("f", &in, ports.inputs, false, bindings[0]).isOk());
+  ASSERT_TRUE(readView("f", &in, ports, false, bindings[0]).isOk());
   ASSERT_TRUE(readBound(ports, bindings, inputs).isOk());
   EXPECT_EQ(inputs[0].data, x + 1);
 }
