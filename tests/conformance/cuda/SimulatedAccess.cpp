@@ -2,6 +2,8 @@
 
 #include "runtime/device/cuda/kernels/Launch.h"
 #include "tests/conformance/backend/FakeMemory.h"
+#include "tests/conformance/cuda/SimulatedDevice.h"
+#include "tests/conformance/cuda/SimulatedStream.h"
 
 #include <cstdio>
 #include <string>
@@ -116,6 +118,12 @@ void findAllocation(uintptr_t at, size_t bytes, Access access) {
     refuseInKernel((std::to_string(bytes) + " bytes that a kernel " +
                     (access == Access::Read ? "reads" : "writes") +
                     " are not all in one allocation")
+                       .c_str());
+  // No peer access is ever enabled here.
+  const int owner = simulatedOwner(device), mine = simulatedRunningDevice();
+  if (owner >= 0 && mine >= 0 && owner != mine)
+    refuseInKernel(("a kernel of cuda:" + std::to_string(mine) +
+                    " uses memory of cuda:" + std::to_string(owner))
                        .c_str());
   Watch::Range &range = watch.known[watch.next++ % std::size(watch.known)];
   range.begin = at - static_cast<uintptr_t>(begin);

@@ -105,6 +105,18 @@ bool isInSimulatedAllocation(const void *address, const void *allocation) {
          at < begin + found->second.bytes;
 }
 
+int simulatedOwner(const void *memory) {
+  std::lock_guard lock(mutex);
+  auto behind = owners().upper_bound(const_cast<void *>(memory));
+  if (behind == owners().begin())
+    return -1;
+  const auto &[begin, owner] = *std::prev(behind);
+  return static_cast<const std::byte *>(memory) <
+                 static_cast<const std::byte *>(begin) + owner.bytes
+             ? owner.device
+             : -1;
+}
+
 bool isOnSimulatedGpu(const void *memory, size_t bytes) {
   return test::FakeMemory::instance().holds(memory,
                                             static_cast<int64_t>(bytes));

@@ -47,6 +47,9 @@ void onSimulatedRelease(void (*look)(const void *memory));
 /// Whether an address is in what cudaMalloc has given there.
 bool isInSimulatedAllocation(const void *address, const void *allocation);
 
+/// That whose memory cudaMalloc has given there; -1: none's.
+int simulatedOwner(const void *memory);
+
 /// Whether a GPU may use these bytes.
 bool isOnSimulatedGpu(const void *memory, size_t bytes);
 /// Where they are stored, for work that runs. Null, and the device has failed,

@@ -10,6 +10,7 @@ namespace {
 
 std::mutex running; ///< held by the thread that does work
 bool gotOn = false; ///< of it: something was done
+thread_local int runningDevice = -1;
 std::mutex changing;
 std::condition_variable changed;
 uint64_t changes = 0;
@@ -20,6 +21,8 @@ uint64_t changesSoFar() {
 }
 
 } // namespace
+
+int simulatedRunningDevice() { return runningDevice; }
 
 void simulationChanged() {
   std::lock_guard lock(changing);
@@ -60,9 +63,12 @@ bool SimulatedStream::runUntil(uint64_t number) {
   isRunning = true;
   while (!isDone(number)) {
     SimulatedWork *work = front();
+    const int before = std::exchange(runningDevice, device);
     // Of a device that has failed nothing is done any more.
-    if (!work ||
-        (simulatedFailure(device) == cudaSuccess && !std::invoke(*work)))
+    const bool isBroken = !work || (simulatedFailure(device) == cudaSuccess &&
+                                    !std::invoke(*work));
+    runningDevice = before; // it may have run another one's
+    if (isBroken)
       break;
     std::lock_guard lock(mutex);
     queue.pop_front();

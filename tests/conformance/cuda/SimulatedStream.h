@@ -60,6 +60,9 @@ private:
   bool isRunning = false;
 };
 
+/// Of the work that this thread runs; -1: none.
+int simulatedRunningDevice();
+
 /// Those who wait try again.
 void simulationChanged();
 

@@ -317,6 +317,110 @@ TEST_F(DeviceBindings, sayWhatDoesNotFit) {
   EXPECT_EQ(x.read(), counted(64));
 }
 
+/// Parts of a batch read their rows where they are; outputs on a device are of
+/// the batch as a whole, since the host would put parts together.
+TEST_F(DeviceBindings, ofBatchesThatAreCut) {
+  TestArtifact artifact(program(1, all));
+  artifact.manifest["micro_batches"] = 2;
+  artifact.manifest["batch_inputs"] = {0};
+  artifact.writeManifest();
+  open(artifact);
+  const std::vector<int64_t> dims = {5, 16};
+  const int64_t apart[] = {17, 1};
+  const GpuFloats x(gpus, 0, 96), z(gpus, 0, 96);
+  x.write(counted(96));
+  for (const int64_t *strides : {(const int64_t *)nullptr, apart}) {
+    std::vector<float> wanted;
+    for (int64_t i = 0; i < 5; ++i)
+      for (int64_t j = 0; j < 16; ++j)
+        wanted.push_back(3 * float(1 + i * (strides ? 17 : 16) + j));
+    const shardrt_view in = x.view("x", dims, strides);
+    ASSERT_EQ(shardrt_result_unbind(result), SHARDRT_OK);
+    ASSERT_EQ(shardrt_result_bind_input(result, &in), SHARDRT_OK);
+    run();
+    shardrt_tensor output;
+    ASSERT_EQ(shardrt_result_output(result, 0, &output), SHARDRT_OK);
+    const auto *data = static_cast<const float *>(output.data);
+    EXPECT_EQ(std::vector<float>(data, data + 80), wanted);
+    bind(in, z.view("z", dims));
+    run();
+    const std::vector<float> found = z.read();
+    EXPECT_EQ(std::vector<float>(found.begin(), found.begin() + 80), wanted);
+  }
+}
+
+TEST_F(DeviceBindings, ofRequestsThatRunTogether) {
+  const TestArtifact artifact(program(2, rows));
+  open(artifact);
+  const std::vector<int64_t> dims = {4, 16};
+  shardrt_result *other = nullptr;
+  ASSERT_EQ(shardrt_result_create(session, &other), SHARDRT_OK);
+  const GpuFloats x(gpus, 0, 64), y(gpus, 1, 64), z(gpus, 1, 64),
+      w(gpus, 0, 64);
+  x.write(counted(64));
+  y.write(counted(64, 500));
+  bind(x.view("x", dims), z.view("z", dims));
+  std::swap(result, other);
+  bind(y.view("x", dims), w.view("z", dims));
+  for (int round = 0; round < 3; ++round) {
+    const shardrt_batch_request requests[] = {{nullptr, 0, result},
+                                              {nullptr, 0, other}};
+    ASSERT_EQ(shardrt_run_batch(session, nullptr, requests, 2), SHARDRT_OK)
+        << shardrt_last_error();
+    EXPECT_EQ(z.read(), expected(counted(64)));
+    EXPECT_EQ(w.read(), expected(counted(64, 500)));
+  }
+  w.write(std::vector<float>(64));
+  shardrt_request *request = nullptr;
+  ASSERT_EQ(shardrt_submit(session, nullptr, nullptr, nullptr, 0, result,
+                           shardrt_on_end{}, &request),
+            SHARDRT_OK)
+      << shardrt_last_error();
+  EXPECT_EQ(shardrt_request_wait(request), SHARDRT_OK);
+  EXPECT_EQ(w.read(), expected(counted(64, 500)));
+  shardrt_request_destroy(request);
+  shardrt_result_destroy(other);
+}
+
+/// y = x + x where `decides`, else x + x + x.
+ProgramBuilder decided(bool decides) {
+  ProgramBuilder p({{"tp", 1}});
+  auto n = p.symbol("n", 1, 0);
+  p.input("decides", artifact::ElementType_Bool, {});
+  auto x = p.input("x", Float32, {p.whole(n)});
+  auto y = p.value(Float32, {n}), z = p.value(Float32, {n});
+  p.run("Add", {int32_t(x), int32_t(x)}, {int32_t(y)});
+  p.run("Add", {int32_t(y), int32_t(decides ? x : y)}, {int32_t(z)});
+  p.output("z", z, {p.whole(n)});
+  p.condition(0, decides);
+  return p;
+}
+
+TEST_F(DeviceBindings, whatDecidesOnProgramsIsTheHosts) {
+  TestArtifact artifact(decided(true));
+  artifact.addProgram(decided(false));
+  open(artifact);
+  const std::vector<int64_t> dims = {16};
+  const GpuFloats x(gpus, 0, 16), z(gpus, 0, 16), flag(gpus, 0, 1, 1);
+  x.write(counted(16));
+  bind(x.view("x", dims), z.view("z", dims));
+  for (const bool decides : {true, false}) {
+    const uint8_t value = decides;
+    const shardrt_tensor given = {"decides", SHARDRT_BOOL, 0, nullptr, &value};
+    ASSERT_EQ(shardrt_run_into(session, nullptr, nullptr, &given, 1, result),
+              SHARDRT_OK)
+        << shardrt_last_error();
+    EXPECT_EQ(z.read()[15], decides ? 48 : 64);
+  }
+  shardrt_view view = flag.view("decides", {});
+  view.type = SHARDRT_BOOL;
+  ASSERT_EQ(shardrt_result_bind_input(result, &view), SHARDRT_OK);
+  EXPECT_EQ(shardrt_run_into(session, nullptr, nullptr, nullptr, 0, result),
+            SHARDRT_INVALID_ARGUMENT);
+  expectSays(shardrt_last_error(),
+             "input 'decides' decides on which program runs");
+}
+
 TEST_F(DeviceBindings, ofRanksOnTheHostAreRefused) {
   const TestArtifact artifact(program(1, all));
   open(artifact, "host");
