@@ -109,8 +109,8 @@ class DeviceArrays(EndToEnd):
         onnx.save(self.model, self.folder / "model.onnx")
         self.reference = ReferenceEvaluator(self.model)
 
-    def open(self, tp, device="cuda", *flags):
-        artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", *flags, to=f"tp{tp}")
+    def open(self, tp, device="cuda", flags=()):
+        artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", *flags, to="-".join(map(str, (tp, *flags))))
         session = shardrt.Session(artifact, device=device)
         self.addCleanup(session.close)
         return session
@@ -127,13 +127,13 @@ class DeviceArrays(EndToEnd):
         return {"wide": GpuArray(self.gpus, wide, device, strides), "y": GpuArray(self.gpus, y, device)}
 
     def test_nothing_goes_through_the_host(self):
-        for tp in (1, 2):
-            session = self.open(tp)
+        for tp, *flags in ((1,), (2,), (1, "--pp", 2), (1, "--dp", 2)):
+            session = self.open(tp, flags=flags)
             ids = GpuArray(self.gpus, self.ids())
             for strides in (None, (200, 40, 2), (1, 3, 15)):
                 out = self.outputs(ids.numpy(), strides=strides)
                 for turn in range(4):
-                    with self.subTest(tp=tp, strides=strides, turn=turn):
+                    with self.subTest(tp=tp, flags=flags, strides=strides, turn=turn):
                         values = self.ids()
                         ids.set_later(values)
                         before = self.gpus.copies()

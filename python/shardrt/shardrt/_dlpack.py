@@ -102,6 +102,6 @@ def view(array: Any, what: str) -> tuple[np.ndarray[Any, Any], str, Any]:
     else:
         for size, step in zip(shape, steps):
             low, high = low + min(0, (size - 1) * step), high + max(0, (size - 1) * step)
-    memory = (ctypes.c_ubyte * (high - low)).from_address(first + low)
+    memory: Any = (ctypes.c_ubyte * (high - low)).from_address(first + low)
     elements: np.ndarray[Any, Any] = np.ndarray(shape, found.held_as, memory, offset=-low, strides=steps)
     return elements, found.type_name, found.capsule

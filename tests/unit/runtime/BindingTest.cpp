@@ -255,6 +255,28 @@ TEST_F(Bindings, sayWhatDoesNotFit) {
   expectSays(shardrt_last_error(), "given twice");
 }
 
+/// By where ranks are; DeviceBindingTest.cpp runs on such memory.
+TEST(DeviceBinding, isOfDevicesThatRanksUse) {
+  const int64_t dims[] = {2};
+  float any[2];
+  const shardrt_view view = {"x", SHARDRT_FLOAT32, 1, dims, nullptr, any, 0, 13,
+                             1};
+  auto read = [&](MemoryDevices devices, Binding &binding) {
+    const SessionPorts ports{
+        {{"x", ElementType_Float32, {"n"}}}, {}, std::move(devices)};
+    return readView("f", &view, ports, /*isWritten=*/false, binding);
+  };
+  Binding binding;
+  ASSERT_TRUE(read({"cuda", {0, 1}, 2}, binding).isOk());
+  ASSERT_TRUE(binding.onDevice);
+  EXPECT_EQ(binding.onDevice->device, 1);
+  expectSays(read({"cuda", {}, 0}, binding).message(),
+             "f: input 'x' is on device (13, 1), expected memory of the host, "
+             "over which processes pass on inputs and outputs");
+  expectSays(read({"cuda", {0}, 1}, binding).message(),
+             "of the host or of cuda:0, where the ranks are; copy it there");
+}
+
 /// What is bound has numbers of one session's inputs and outputs.
 TEST_F(Bindings, areOfTheirSessionAlone) {
   shardrt_session *other = nullptr;

@@ -1,4 +1,5 @@
 //===- DeviceBindingTest.cpp - Runs on memory that callers have on GPUs ---===//
+#include "tests/unit/runtime/RowPrograms.h"
 #include "tests/unit/runtime/SessionFixture.h"
 #include "tests/unit/runtime/SimulatedGpus.h"
 
@@ -129,6 +130,13 @@ TEST_F(DeviceBindings, denseOnesOfOneRankDoNotTouchTheHost) {
   }
   EXPECT_EQ(launches().captured, 1);
   EXPECT_EQ(launches().replayed, 3);
+  // Not aligned as the rank's memory is: kernels, and so bits, would be others.
+  const GpuFloats more(gpus, 0, 8 * 64 + 1);
+  more.write(counted(8 * 64 + 1));
+  bind(more.view("x", dims, nullptr, 1), z.view("z", dims));
+  run();
+  EXPECT_EQ(z.read(), expected(counted(8 * 64, 2)));
+  EXPECT_EQ(gpus.takeCopies().across, 2 * kBytes);
   // What the host has goes through it: the counts say so.
   const std::vector<float> values = counted(8 * 64);
   ASSERT_EQ(shardrt_result_unbind(result), SHARDRT_OK);
@@ -174,6 +182,43 @@ TEST_F(DeviceBindings, whatWasCapturedFollowsThePointers) {
   }
   EXPECT_GT(launches().updated, 0);
   EXPECT_GT(launches().replayed, 0);
+}
+
+/// z = the sum of x of all ranks, plus x. Where one rank reads x in place and the
+/// other has a copy both come to the same decision: the collective is captured.
+ProgramBuilder summed() {
+  ProgramBuilder p({{"tp", 2}});
+  auto n = p.symbol("n", 0, 0);
+  auto x = p.input("x", Float32, {p.whole(n)});
+  auto y = p.value(Float32, {n}), z = p.value(Float32, {n});
+  p.run("all_reduce", {int32_t(x)}, {int32_t(y)}, {p.text("kind", "sum")},
+        p.group({{0, 1, 2}}));
+  p.run("Add", {int32_t(y), int32_t(x)}, {int32_t(z)});
+  p.output("z", z, {p.whole(n)});
+  return p;
+}
+
+TEST_F(DeviceBindings, ofCollectivesThatWereCapturedFollowThePointers) {
+  const TestArtifact artifact(summed());
+  for (const char *device : {"cuda", "cuda:0"}) {
+    open(artifact, device);
+    const std::vector<int64_t> dims = {64};
+    const GpuFloats x(gpus, 0, 64), other(gpus, 1, 64), third(gpus, 0, 64),
+        z(gpus, 0, 64);
+    float next = 1;
+    for (const char which : std::string("aaaabbbacccabcaaaabbcc")) {
+      for (const GpuFloats *each : {&x, &other, &third})
+        each->write(std::vector<float>(64, -1));
+      const GpuFloats &in = which == 'a' ? x : which == 'b' ? other : third;
+      const std::vector<float> values = counted(64, next++);
+      in.write(values);
+      bind(in.view("x", dims), z.view("z", dims));
+      run();
+      ASSERT_EQ(z.read(), expected(values)) << device << " " << which;
+    }
+    shardrt_result_destroy(std::exchange(result, nullptr));
+    shardrt_close(std::exchange(session, nullptr));
+  }
 }
 
 TEST_F(DeviceBindings, ofAnyStridesAreReadAndWritten) {
@@ -380,6 +425,43 @@ TEST_F(DeviceBindings, ofRequestsThatRunTogether) {
   EXPECT_EQ(w.read(), expected(counted(64, 500)));
   shardrt_request_destroy(request);
   shardrt_result_destroy(other);
+}
+
+/// Outputs of a step of rows, whose inputs are the host's.
+TEST_F(DeviceBindings, ofStepsOfRows) {
+  TestArtifact artifact(meanOfAll(2));
+  artifact.manifest["page"] = kPage;
+  artifact.writeManifest();
+  open(artifact);
+  shardrt_pool *pool = nullptr;
+  shardrt_sequence *sequence = nullptr;
+  ASSERT_EQ(shardrt_pool_create(session, 48, &pool), SHARDRT_OK)
+      << shardrt_last_error();
+  ASSERT_EQ(shardrt_sequence_create(pool, &sequence), SHARDRT_OK);
+  const std::vector<int64_t> dims = {1, kHeads, 1, 1};
+  const GpuFloats y(gpus, 1, 16);
+  const int64_t apart[] = {16, 9, 1, 1};
+  const shardrt_view out = y.view("y", dims, apart, 2);
+  ASSERT_EQ(shardrt_result_bind(result, &out), SHARDRT_OK)
+      << shardrt_last_error();
+  float sum = 0;
+  for (int64_t length = 1; length < 5; ++length) {
+    const float x[] = {float(length * length), float(-length * length)};
+    sum += x[0];
+    const uint8_t mask[] = {1, 1, 1, 1, 1};
+    const int64_t ofMask[] = {1, length};
+    const shardrt_tensor inputs[] = {{"x", SHARDRT_FLOAT32, 4, dims.data(), x},
+                                     {"m", SHARDRT_BOOL, 2, ofMask, mask}};
+    const shardrt_row row = {sequence, inputs, 2, SHARDRT_LAST};
+    ASSERT_EQ(shardrt_step_into(pool, &row, 1, result), SHARDRT_OK)
+        << shardrt_last_error();
+    const std::vector<float> found = y.read();
+    EXPECT_NEAR(found[2], sum / float(length), 1e-5);
+    EXPECT_NEAR(found[11], -sum / float(length), 1e-5);
+    EXPECT_EQ(found[3], -77);
+  }
+  shardrt_sequence_destroy(sequence);
+  shardrt_pool_destroy(pool);
 }
 
 /// y = x + x where `decides`, else x + x + x.
