@@ -64,6 +64,8 @@ constexpr unsigned kMaxBroadcastOps = 1024;
 void buildPhase(OpPassManager &passes, StringRef phase,
                 const PipelineOptions &options) {
   if (phase == "imported") {
+    if (options.page > 0 || options.growsCaches)
+      passes.addPass(import::createGrowWindowedCaches());
     passes.addPass(import::createSpecializeBranches());
     passes.addPass(import::createInferShapes({kMaxBroadcastOps}));
     passes.addPass(import::createCaptureOperands());

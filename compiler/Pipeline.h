@@ -24,6 +24,8 @@ struct PipelineOptions {
   bool splitsSteps = false;
   /// Positions of a page, of a step of rows; 0 for requests.
   int64_t page = 0;
+  /// Caches of a window become whole, as for such a step.
+  bool growsCaches = false;
   /// What products with constant weights round to: "bf16", "int8"; or empty.
   std::string compute;
   bool bitwise = false; ///< no ranks share out a sum: the same bits in any plan

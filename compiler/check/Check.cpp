@@ -11,6 +11,7 @@
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/ops/Source.h"
+#include "dialects/onnx/ops/microsoft/Attention.h"
 #include "passes/import/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -107,11 +108,32 @@ private:
       if (phase == "imported") {
         noteStructures(*module, findings);
         noteControlFlow(*module, findings);
-        noteRows(*module, findings);
+        OwningOpRef<ModuleOp> grown = withWholeCaches(raw);
+        noteRows(grown ? *grown : *module, findings);
         imported = module->clone();
       }
     }
     return imported;
+  }
+
+  /// Phase imported as steps of rows have it, if it has caches of a window.
+  OwningOpRef<ModuleOp> withWholeCaches(ModuleOp raw) {
+    bool isWindowed = false;
+    raw.walk([&](onnx::MicrosoftGroupQueryAttentionOp op) {
+      isWindowed |= op.getSlidingWindowCache() != 0;
+    });
+    if (!isWindowed)
+      return {};
+    ScopedDiagnosticHandler silent(&context,
+                                   [](Diagnostic &) { return success(); });
+    OwningOpRef<ModuleOp> module(raw.clone());
+    PassManager passes(&context);
+    passes.enableVerifier(false); // verify-phase follows
+    PipelineOptions options;
+    options.growsCaches = true;
+    buildPhase(passes, "imported", options);
+    return succeeded(passes.run(*module)) ? std::move(module)
+                                          : OwningOpRef<ModuleOp>();
   }
 
   /// All errors of inference, in place of the first one.

@@ -260,7 +260,7 @@ LogicalResult verifyCache(FunctionOpInterface function, unsigned output) {
               "dim";
   auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[output]);
   const int64_t grows = dim ? cast<IntegerAttr>(dim).getInt() : 0;
-  if (((kind == "append" || kind == "write") && !dim) ||
+  if ((kind == "append" && !dim) ||
       (dim && type && (grows < 0 || grows >= type.getRank())))
     return function.emitError("output ")
            << output << " has an onnx.cache without the dim that grows";

@@ -106,7 +106,9 @@ def Rt_CacheOp : Rt_Op<"cache"> {
       write   the buffer holds present, past with some of its elements written
               over; with a state both are the same memory
 
-    Of `write` dim 0, the `dim`, counts pages, which a state has from the start.
+    Of `write` dim 0, the `dim`, counts pages, which a state has from the start. A
+    cache of the last positions alone has no `dim`: present is as large as past, and
+    with a state in other memory, which takes the place of past behind the run.
     Along `dim`, if it has one, any other cache grows: there, buffer and past have room
     for as many elements as the state's capacity says. The program works alike
     where past comes from outside. Where that dim lies outside of all others, what

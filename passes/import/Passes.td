@@ -31,6 +31,22 @@ def SpecializeBranches : Pass<"shardc-specialize-branches", "::mlir::ModuleOp"> 
   ];
 }
 
+def GrowWindowedCaches : Pass<"shardc-grow-windowed-caches", "::mlir::ModuleOp"> {
+  let summary = "Caches of the last tokens become whole ones, for steps of rows";
+  let description = [{
+    Requires: a raw module.
+    Ensures: no GroupQueryAttention that takes its caches from inputs has
+    `sliding_window_cache`; past is as long as that of whole caches, and attention
+    sees its window of it. For caches that a runtime keeps: who calls a model by
+    inputs and outputs has smaller ones. An operator that shape inference refuses is
+    left for it.
+
+    (* example filepath=tests/passes/import/grow-windowed-caches/example.mlir *)
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [Statistic<"numGrown", "grown", "Attentions with such caches">];
+}
+
 def SpecializeSteps : Pass<"shardc-specialize-steps", "::mlir::ModuleOp"> {
   let summary = "One function for a prompt, one for a step of decoding";
   let description = [{
@@ -412,7 +428,8 @@ def RecoverCaches : Pass<"shardc-recover-caches", "::mlir::ModuleOp"> {
     Ensures: an output that is present of a cache has `onnx.cache`: which input is
     past, along which `dim` the cache grows, if it does, and the `kind`. append:
     present is past with something behind it. set: past is not read, present is
-    computed. keep: present is past, or has no elements. All functions, which are
+    computed. keep: present is past, or has no elements. write: present is as large
+    as past, and has the last of its entries with new ones behind them. All functions, which are
     the branches of one model, have the same caches; each is appended to or set in
     one of them. Nothing else changes: the program computes what it did, but
     present is written into the memory of past where a session keeps it.

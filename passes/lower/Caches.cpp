@@ -40,6 +40,8 @@ bool canKeep(func::FuncOp function, const Cache &cache) {
   Value held = heldBy(function, cache);
   if (!isWhole(held, cache))
     return false;
+  if (cache.isReplaced())
+    return isSplitAlike(presentOf(function, cache), held, cache);
   if (cache.kind != "append" && cache.kind != "write")
     return true;
   // What is written over nobody may read afterwards.

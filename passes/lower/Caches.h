@@ -23,6 +23,10 @@ namespace shardc::lower {
 struct Cache : onnx::CacheInfo {
   /// It lies outside of all others: what is taken is the front of the memory.
   bool isDimFirst = false;
+
+  /// As large before and after, of which present has other entries: past is read
+  /// while present is written, each in memory of its own.
+  bool isReplaced() const { return kind == "write" && !dim; }
 };
 
 /// The caches that all functions can keep, as each of them uses them; in the

@@ -4,6 +4,7 @@
 
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/WholeSums.h"
+#include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Source.h"
 #include "dialects/rt/Provenance.h"
 #include "passes/lower/Lowering.h"
@@ -25,7 +26,7 @@ public:
 
   LogicalResult run() {
     for (const Cache &cache : caches)
-      if (cache.kind == "append" || cache.kind == "write")
+      if (isMadeInPlace(cache))
         lowering.addCache(presentOf(cache).getDefiningOp(), cache);
     for (auto [i, argument] : llvm::enumerate(function.getArguments()))
       addInput(i, argument);
@@ -64,6 +65,14 @@ private:
                              dist::getSharding(type).isReplicated()});
   }
 
+  /// Whether what computes present writes it where the cache lies.
+  bool isMadeInPlace(const Cache &cache) {
+    if (cache.isReplaced())
+      return isa_and_nonnull<onnx::GatherElementsOp>(
+          presentOf(cache).getDefiningOp());
+    return cache.kind == "append" || cache.kind == "write";
+  }
+
   Value presentOf(const Cache &cache) {
     return function.front().getTerminator()->getOperand(cache.output);
   }
@@ -85,18 +94,21 @@ private:
     auto cache = llvm::find_if(caches, [&](const Cache &c) {
       return c.output == int64_t(operand.getOperandNumber());
     });
-    StringRef kind = cache != caches.end() ? cache->kind.getValue() : "";
-    if (((kind == "append" || kind == "write") && alloc) ||
-        (kind == "keep" && operand.get() == function.getArgument(cache->input)))
+    const bool isKept = cache != caches.end();
+    const bool isInPlace = isKept && isMadeInPlace(*cache);
+    const bool isCopied =
+        isKept && (cache->kind == "set" || (cache->isReplaced() && !isInPlace));
+    if ((isInPlace && alloc) ||
+        (isKept && cache->kind == "keep" &&
+         operand.get() == function.getArgument(cache->input)))
       return view;
-    if (kind != "set" && alloc && !view.isLoadTime &&
-        view.layout.isContiguous())
+    if (!isCopied && alloc && !view.isLoadTime && view.layout.isContiguous())
       return view;
     ValueView own =
-        kind == "set" ? lowering.allocateCache(operand.get().getLoc(),
-                                               operand.get(), *cache)
-                      : lowering.allocate(terminator, view.element,
-                                          view.layout.dims, view.isReplicated);
+        isCopied ? lowering.allocateCache(operand.get().getLoc(), operand.get(),
+                                          *cache)
+                 : lowering.allocate(terminator, view.element, view.layout.dims,
+                                     view.isReplicated);
     lowering.copy(terminator, view, own);
     return own;
   }

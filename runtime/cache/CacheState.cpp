@@ -31,6 +31,17 @@ int64_t sizeInRequest(const artifact::Program &program,
   return -1;
 }
 
+/// Of a cache that keeps the last positions: the window of its attention, which a
+/// guard asks for; -1 where none does.
+int64_t leastRoom(const artifact::Program &program, uint32_t scalar) {
+  const artifact::Scalar *size = program.scalars()->Get(scalar);
+  if (size->op() != artifact::ScalarOp_Symbol)
+    return -1;
+  const int64_t least =
+      leastAllowed(program, static_cast<uint32_t>(size->value()));
+  return least > 0 ? least : -1;
+}
+
 } // namespace
 
 CacheState::CacheState(const artifact::Program &program,
@@ -49,15 +60,18 @@ CacheState::CacheState(const artifact::Program &program,
 int64_t CacheState::length() const {
   int64_t length = 0;
   for (const Entry &entry : entries)
-    if (entry.dim >= 0 && !entry.dims.empty())
-      length = std::max(length, entry.dims[static_cast<size_t>(entry.dim)]);
+    length = std::max(length, entry.dim < 0 || entry.dims.empty()
+                                  ? entry.positions
+                                  : entry.dims[static_cast<size_t>(entry.dim)]);
   return length;
 }
 
 void CacheState::reset() {
   // The next sequence may come in another batch.
-  for (Entry &entry : entries)
+  for (Entry &entry : entries) {
     entry.dims.clear();
+    entry.positions = 0;
+  }
   overwrittenBy = 0;
   // Its memory stays, for a sequence that is as large.
   for (auto &ofRank : parts)
@@ -67,18 +81,25 @@ void CacheState::reset() {
     }
 }
 
-void CacheState::settle(Part &part) const {
-  if (std::exchange(part.comingWith, 0) == runs && runs > 0)
-    std::swap(part.held, part.coming);
+Status CacheState::settle(Part &part, DeviceStream *stream) const {
+  if (std::exchange(part.comingWith, 0) != runs || runs == 0)
+    return Status::ok();
+  std::swap(part.held, part.coming);
+  if (!part.next || part.held.bytes == 0)
+    return Status::ok();
+  return stream->copy(part.memory->data(), part.next->data(),
+                      {.rowBytes = part.held.bytes},
+                      CopyDirection::DeviceToDevice);
 }
 
 StateMemory CacheState::memoryTaken(int rank) const {
   StateMemory sum{rank};
   for (const Part &part : parts[static_cast<size_t>(rank)])
-    if (part.memory) {
-      sum.committedBytes += part.memory->committed();
-      sum.reservedBytes += part.memory->size();
-    }
+    for (const auto *memory : {part.memory.get(), part.next.get()})
+      if (memory) {
+        sum.committedBytes += memory->committed();
+        sum.reservedBytes += memory->size();
+      }
   return sum;
 }
 
@@ -95,7 +116,7 @@ Status CacheState::copyTo(CacheState &other) {
     for (size_t cache = 0; cache < entries.size(); ++cache) {
       Part &from = parts[rank][cache];
       Part &to = other.parts[rank][cache];
-      settle(from);
+      SHARDC_RETURN_IF_ERROR(settle(from, stream.get()));
       to.held = from.held;
       to.bytes = from.bytes;
       if (from.memory)
@@ -169,6 +190,8 @@ Status CacheState::sizeOfPast(const Use &use, std::span<const TensorInfo> infos,
                        : sizeInRequest(use.program, infos, given, dims->Get(d));
     if (size < 0 && use.pair.kind() == artifact::CacheKind_Set)
       size = 0;
+    if (size < 0 && use.isReplaced())
+      size = leastRoom(use.program, dims->Get(d));
     if (size < 0)
       return argumentError("input '", use.name(), "': no other input says how ",
                            "large its dim ", d, " (",
@@ -185,7 +208,13 @@ Status CacheState::prepare(const artifact::Program &program,
     SHARDC_RETURN_IF_ERROR(
         checkRoom({program, *program.caches()->Get(c), c}, scalars.mine()));
   SHARDC_RETURN_IF_ERROR(sizeParts(program, scalars));
-  views.try_emplace(&program, program);
+  const CacheViews &reach = views.try_emplace(&program, program).first->second;
+  for (uint32_t c = 0; c < entries.size(); ++c) {
+    const Use use{program, *program.caches()->Get(c), c};
+    if (use.isReplaced() && reach.added(c, scalars.mine()) < 0)
+      return argumentError("how many positions a run adds to the cache of '",
+                           use.name(), "' is not known; run without a state");
+  }
   for (uint32_t c = 0; c < entries.size(); ++c)
     if (program.caches()->Get(c)->kind() == artifact::CacheKind_Set) {
       entries[c].dims.clear();
@@ -235,10 +264,11 @@ Status CacheState::sizeParts(const artifact::Program &program,
 }
 
 Status CacheState::reserve(const artifact::Program &program, int rank,
-                           std::span<const int64_t> scalars) {
+                           std::span<const int64_t> scalars,
+                           DeviceStream &stream) {
   const auto r = static_cast<size_t>(rank);
   for (Part &part : parts[r])
-    settle(part);
+    SHARDC_RETURN_IF_ERROR(settle(part, &stream));
   for (uint32_t c = 0; c < entries.size(); ++c)
     SHARDC_RETURN_IF_ERROR(
         checkPart({program, *program.caches()->Get(c), c}, r, scalars));
@@ -334,13 +364,27 @@ Status CacheState::growPart(const Use &use, size_t rank,
   const int64_t needed =
       views.at(&use.program).neededBytes(use.cache, scalars, bytes);
   if (part.memory && part.memory->commit(needed))
-    return Status::ok();
+    return use.isReplaced() ? reserveNext(use, rank) : Status::ok();
   return artifactError(
       "out of memory: rank ", rank, " needs ", needed,
       " bytes for the cache of '", use.name(), "', has ",
       part.memory ? part.memory->committed() : 0, " of them, and would need ",
       bytes, " where it is full; drop states that are done, or use a shorter ",
       "sequence or a smaller capacity");
+}
+
+Status CacheState::reserveNext(const Use &use, size_t rank) {
+  Part &part = parts[rank][use.cache];
+  const int64_t bytes = part.memory->size();
+  if (!part.next || part.next->size() != bytes) {
+    part.next.reset();
+    part.next = devices[rank]->reserve(bytes);
+  }
+  return part.next && part.next->commit(bytes)
+             ? Status::ok()
+             : artifactError("out of memory: rank ", rank, " needs ", bytes,
+                             " bytes for what comes after the cache of '",
+                             use.name(), "'; drop states that are done");
 }
 
 Status CacheState::finish(const artifact::Program &program, int rank,
@@ -369,8 +413,11 @@ void CacheState::advance(const artifact::Program &program,
   for (uint32_t c = 0; c < entries.size(); ++c) {
     const artifact::CachePair *pair = program.caches()->Get(c);
     entries[c].before = entries[c].dims;
+    entries[c].positionsBefore = entries[c].positions;
     if (pair->kind() == artifact::CacheKind_Keep)
       continue;
+    if (Use{program, *pair, c}.isReplaced())
+      entries[c].positions += views.at(&program).added(c, scalars);
     entries[c].dims.clear();
     for (uint32_t dim : *program.outputs()->Get(pair->output())->dims())
       entries[c].dims.push_back(scalars[dim]);
@@ -380,8 +427,10 @@ void CacheState::advance(const artifact::Program &program,
 /// What ranks have of it is coming with a run that never counts.
 void CacheState::undo() {
   --runs;
-  for (Entry &entry : entries)
+  for (Entry &entry : entries) {
     entry.dims = entry.before;
+    entry.positions = entry.positionsBefore;
+  }
 }
 
 } // namespace shardc::runtime

@@ -10,6 +10,10 @@
 // stay as they are; memory comes page by page as a run reaches further
 // (CacheViews.h), and stays for the next sequence when the state is reset.
 //
+// A cache that keeps the last positions alone is as large before as after a run,
+// which reads it in one place and writes it in another: what was written comes into
+// the first when the next run begins, so that one that fails changes nothing.
+//
 // A program may also set a cache, whatever it held, or keep it as it is. Caches
 // that no program appends to (the keys of an encoder) have no room to grow, and
 // are as large as they were set. See CachePair in Program.fbs.
@@ -43,7 +47,8 @@ public:
 
   const int64_t capacity;
 
-  /// Positions that are taken, of the cache that has grown most.
+  /// Positions that are taken, of the cache that has grown most; those that came,
+  /// of caches that keep the last of them.
   int64_t length() const;
   /// Of a rank of the stage that is here.
   StateMemory memoryTaken(int rank) const;
@@ -71,13 +76,18 @@ public:
   /// Memory of a rank that is here. Error if what is held does not fit the
   /// program, or the device has no memory left; memory that has come stays.
   Status reserve(const artifact::Program &program, int rank,
-                 std::span<const int64_t> scalars);
+                 std::span<const int64_t> scalars, DeviceStream &stream);
   /// No program reads more of past than its cache has: for sizes that the rank
   /// has not run with.
   static Status checkPast(const artifact::Program &program, int rank,
                           std::span<const int64_t> scalars);
   std::byte *memoryOf(int rank, size_t cache) const {
     return parts[static_cast<size_t>(rank)][cache].memory->data();
+  }
+  /// Where a run writes present: mostly the same.
+  std::byte *presentOf(int rank, size_t cache) const {
+    const Part &part = parts[static_cast<size_t>(rank)][cache];
+    return (part.next ? part.next : part.memory)->data();
   }
   /// Another one as soon as some rank's memory may be elsewhere: the same for
   /// no two states of a process, and it changes on all processes alike. Memory
@@ -102,6 +112,8 @@ private:
     std::vector<int64_t> dims; ///< of what is held, global; empty: nothing
     std::vector<int64_t> past; ///< sizes for the run at hand
     std::vector<int64_t> before = {}; ///< of what was held before the last run
+    /// That came in all, of a cache that keeps the last ones.
+    int64_t positions = 0, positionsBefore = 0;
   };
   struct Held {
     std::vector<OwnedRuns> dims;
@@ -115,10 +127,15 @@ private:
     const char *name() const {
       return program.inputs()->Get(pair.input())->name()->c_str();
     }
+    /// It has the last positions alone.
+    bool isReplaced() const {
+      return pair.kind() == artifact::CacheKind_Write && pair.dim() < 0;
+    }
   };
   /// What one rank has of a cache.
   struct Part {
     std::unique_ptr<GrowingMemory> memory;
+    std::unique_ptr<GrowingMemory> next; ///< of one that is replaced: present
     int64_t bytes = -1; ///< of the capacity; also where it is elsewhere
     Held held;
     Held coming;             ///< with the run at hand
@@ -127,7 +144,7 @@ private:
     const artifact::Program *poolOf = nullptr;
     bool isPoolOf(const Use &use) const {
       return use.pair.kind() == artifact::CacheKind_Write &&
-             poolOf == &use.program && !held.dims.empty();
+             !use.isReplaced() && poolOf == &use.program && !held.dims.empty();
     }
     int64_t roomBytes() const { return memory ? memory->size() : 0; }
   };
@@ -135,7 +152,8 @@ private:
                     std::span<const InputTensor> given);
   Status checkRoom(const Use &use, std::span<const int64_t> scalars) const;
   Status sizeParts(const artifact::Program &program, StageScalars &scalars);
-  void settle(Part &part) const;
+  Status settle(Part &part, DeviceStream *stream) const;
+  Status reserveNext(const Use &use, size_t rank);
   Status checkPart(const Use &use, size_t rank,
                    std::span<const int64_t> scalars) const;
   Status growPart(const Use &use, size_t rank,

@@ -62,16 +62,18 @@ Status addWeights(const Artifact &artifact, int stage, int rank,
   return Status::ok();
 }
 
-/// Sizes of a request with 1 for all that it may choose, beside a state with
+/// Sizes of a request with the least for all that it may choose, beside a state with
 /// room for `capacity` positions. False: no such request runs.
 bool smallestSizes(const artifact::Program &program, int rank, int64_t capacity,
                    std::vector<int64_t> &scalars) {
   std::vector<int64_t> symbols;
-  for (const artifact::Symbol *symbol : *program.symbols())
+  for (uint32_t s = 0; s < program.symbols()->size(); ++s) {
+    const artifact::Symbol *symbol = program.symbols()->Get(s);
     symbols.push_back(symbol->capacity() ? capacity
                       : symbol->binders() && symbol->binders()->size()
                           ? kUnbound
-                          : 1);
+                          : std::max<int64_t>(leastAllowed(program, s), 1));
+  }
   return evaluateScalars(program, symbols, coordinatesOf(program, rank),
                          scalars)
              .isOk() &&

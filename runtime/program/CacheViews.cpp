@@ -26,6 +26,24 @@ CacheViews::CacheViews(const artifact::Program &program) : program(program) {
     if (const int64_t cache = ofBuffer[program.views()->Get(v)->buffer()];
         cache >= 0 && used[v])
       views[static_cast<size_t>(cache)].push_back(v);
+  addedSizes.resize(views.size(), -1);
+  for (const artifact::Instruction *instruction : *program.run()) {
+    const auto &inputs = *instruction->inputs();
+    if (instruction->kernel()->string_view() != "CacheAppend" ||
+        inputs.size() < 2 || inputs[0] < 0 || inputs[1] < 0)
+      continue;
+    const auto *past = program.views()->Get(static_cast<uint32_t>(inputs[0]));
+    const auto *added = program.views()->Get(static_cast<uint32_t>(inputs[1]));
+    if (const int64_t cache = ofBuffer[past->buffer()];
+        cache >= 0 && added->dims()->size() == 4)
+      addedSizes[static_cast<size_t>(cache)] = added->dims()->Get(2);
+  }
+}
+
+int64_t CacheViews::added(size_t cache,
+                          std::span<const int64_t> scalars) const {
+  const int64_t size = addedSizes[cache];
+  return size < 0 ? -1 : scalars[static_cast<size_t>(size)];
 }
 
 int64_t CacheViews::neededBytes(size_t cache, std::span<const int64_t> scalars,

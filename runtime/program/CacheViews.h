@@ -29,9 +29,14 @@ public:
   int64_t neededBytes(size_t cache, std::span<const int64_t> scalars,
                       int64_t bytes) const;
 
+  /// Positions that a run puts behind those of a cache that keeps the last ones;
+  /// -1 where no CacheAppend reads it, which alone says that.
+  int64_t added(size_t cache, std::span<const int64_t> scalars) const;
+
 private:
   const artifact::Program &program;
   std::vector<std::vector<uint32_t>> views; ///< by cache
+  std::vector<int64_t> addedSizes;          ///< scalars, by cache; or -1
 };
 
 } // namespace shardc::runtime

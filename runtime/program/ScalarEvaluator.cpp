@@ -147,6 +147,19 @@ Status checkGuards(const artifact::Program &program,
   return checkGuardsAmong(program, values, values.size());
 }
 
+int64_t leastAllowed(const artifact::Program &program, uint32_t symbol) {
+  int64_t least = 0;
+  for (const artifact::Guard *guard : *program.guards()) {
+    const artifact::Scalar *lhs = program.scalars()->Get(guard->lhs());
+    const artifact::Scalar *rhs = program.scalars()->Get(guard->rhs());
+    if (guard->kind() == artifact::GuardKind_AtLeast &&
+        lhs->op() == artifact::ScalarOp_Symbol && lhs->value() == symbol &&
+        rhs->op() == artifact::ScalarOp_Constant)
+      least = std::max(least, rhs->value());
+  }
+  return least;
+}
+
 namespace {
 
 std::string describeUpTo(const artifact::Program &program, uint32_t index,

@@ -44,6 +44,9 @@ Status evaluateLoadScalars(const artifact::Program &program,
 Status checkGuards(const artifact::Program &program,
                    std::span<const int64_t> values);
 
+/// What guards ask of a symbol at least, 0 where they ask nothing.
+int64_t leastAllowed(const artifact::Program &program, uint32_t symbol);
+
 /// A scalar in the words of the user: "batch", "8", "past + seq".
 std::string describeScalar(const artifact::Program &program, uint32_t scalar);
 

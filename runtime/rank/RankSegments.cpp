@@ -81,7 +81,7 @@ Status Rank::bindSegment(RankPlan &plan) {
         active->program().buffers()->Get(need.buffer);
     if (step->state && buffer->kind() == artifact::BufferKind_Cache) {
       active->carriedAt[need.buffer] =
-          step->state->memoryOf(place.rank, buffer->source());
+          step->state->presentOf(place.rank, buffer->source());
       continue;
     }
     DeviceBuffer &memory = active->carried[need.buffer];

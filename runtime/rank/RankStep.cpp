@@ -56,7 +56,7 @@ Status Rank::begin(const Step &next) {
     for (InstructionTiming &timing : shape->timings)
       timing.total = 0;
   return step->state ? step->state->reserve(active->program(), place.rank,
-                                            active->scalars.mine())
+                                            active->scalars.mine(), *ownStream)
                      : Status::ok();
 }
 

@@ -12,12 +12,17 @@
 //
 // In the last line nothing but its role says that past is what present was.
 //
+// A cache of the last tokens alone is as large before and after:
+//
+//   present = GatherElements (past | k)                   write
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/import/Passes.h"
 
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Cache.h"
+#include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "passes/import/caches/CacheRoles.h"
 
@@ -91,6 +96,20 @@ std::optional<Append> findAppend(Value present) {
   return Append{past, dim};
 }
 
+/// The past of which present has the last entries, with new ones behind them.
+BlockArgument findLast(Value present) {
+  auto last = withoutCast(present).getDefiningOp<GatherElementsOp>();
+  auto append =
+      last ? last.getData().getDefiningOp<CacheAppendOp>() : CacheAppendOp();
+  if (!append || append.getInCapacity())
+    return {};
+  auto past = dyn_cast<BlockArgument>(withoutCast(append.getPast()));
+  return past && dimsOf(past) == dimsOf(present) &&
+                 getElementTypeOrSelf(past) == getElementTypeOrSelf(present)
+             ? past
+             : BlockArgument();
+}
+
 /// Present can be what the next run gets as past.
 bool fits(Value past, Value present) {
   auto pastDims = dimsOf(past), presentDims = dimsOf(present);
@@ -109,6 +128,9 @@ void findAppends(func::FuncOp function, std::vector<Pair> &pairs) {
     if (std::optional<Append> append = findAppend(output.get()))
       pairs.push_back({append->past.getArgNumber(), output.getOperandNumber(),
                        append->dim});
+    else if (BlockArgument past = findLast(output.get()))
+      pairs.push_back(
+          {past.getArgNumber(), output.getOperandNumber(), std::nullopt});
 }
 
 using Roles = SmallVector<std::optional<Role>>;
@@ -147,6 +169,8 @@ StringRef kindOf(func::FuncOp function, const Pair &pair) {
   std::optional<Append> append = findAppend(present);
   if (append && append->past == past && append->dim == pair.dim)
     return "append";
+  if (!pair.dim && findLast(present) == past)
+    return "write";
   return past.use_empty() && fits(past, present) && !isa<BlockArgument>(present)
              ? "set"
              : "";

@@ -218,6 +218,8 @@ TEST(StateOnTheHost, staysWhereItIsAsItGrows) {
   const artifact::Program *program = artifact::GetProgram(bytes.data());
   std::unique_ptr<Device> host;
   ASSERT_TRUE(hostBackend().open(0, host).isOk());
+  std::unique_ptr<DeviceStream> stream;
+  ASSERT_TRUE(host->createStream(stream).isOk());
   CacheState state(*program, {host.get()}, 1 << 20);
   const std::vector<std::vector<int64_t>> coordinates{{0}};
   StageScalars scalars(*program, coordinates, /*rank=*/0);
@@ -227,7 +229,7 @@ TEST(StateOnTheHost, staysWhereItIsAsItGrows) {
     const int64_t symbols[] = {count, state.length(), 1 << 20};
     ASSERT_TRUE(scalars.bind(symbols).isOk());
     ASSERT_TRUE(state.prepare(*program, scalars).isOk());
-    const Status status = state.reserve(*program, 0, scalars.mine());
+    const Status status = state.reserve(*program, 0, scalars.mine(), *stream);
     ASSERT_TRUE(status.isOk()) << status.message();
     if (!at) {
       at = state.memoryOf(0, 0);

@@ -141,7 +141,8 @@ private:
   }
 
   /// Of any cache: what it is before and after says how many positions come; or
-  /// it has room for them, and another input says where they are.
+  /// it has room for them, and another input says where they are; or it keeps the
+  /// last ones, and other caches say that, or the inputs.
   Status findSizes() {
     for (const CacheInfo &cache : session.caches()) {
       if (isPrompt) {
@@ -160,8 +161,15 @@ private:
       batch = before[0];
       if (axis >= before.size()) {
         axis = roomDim(session.inputs()[cache.input], before);
-        SHARDC_RETURN_IF_ERROR(findPlaces(axis));
-        room = before[axis];
+        if (axis >= session.inputs()[cache.input].dims.size())
+          return argumentError("its caches have room for a page; use --serve "
+                               "with another number of positions");
+        if (hasPlaces()) {
+          SHARDC_RETURN_IF_ERROR(findPlaces());
+          room = before[axis];
+        } else {
+          mostKept = std::min(mostKept, before[axis]);
+        }
       } else {
         length = before[axis];
         count = after[axis] - length;
@@ -173,8 +181,63 @@ private:
                        Dims(before.begin(), before.end()),
                        {}});
     }
+    SHARDC_RETURN_IF_ERROR(checkKept());
     pagesOfRow = (length + count + page - 1) / page;
     return batch > 0 ? Status::ok() : argumentError("it has no row");
+  }
+
+  /// Caches of the last positions, as long as these are all: what such a cache
+  /// has let go nobody knows.
+  Status checkKept() {
+    if (mostKept == INT64_MAX)
+      return Status::ok();
+    if (count == 0)
+      SHARDC_RETURN_IF_ERROR(countPositions());
+    if (length + count > mostKept)
+      return argumentError("its caches keep the last ", mostKept, " of ",
+                           length + count, " positions, and a step has all");
+    return Status::ok();
+  }
+
+  /// By what an input has of each key, as a mask does.
+  Status countPositions() {
+    SHARDC_RETURN_IF_ERROR(findCount());
+    const std::string pages = onnx::RowSymbols::pagesOfRow().asSymbol()->str();
+    for (const NamedTensor &named : request.inputs)
+      for (const TensorInfo &info : session.inputs())
+        for (size_t d = 0; info.name == named.name && !isPool(info.name) &&
+                           d < info.dims.size();
+             ++d)
+          if (info.dims[d].find(pages) != std::string::npos) {
+            length = named.tensor.dims()[d] - count;
+            return length < 0
+                       ? argumentError("it has fewer keys than positions")
+                       : Status::ok();
+          }
+    return argumentError("no input says how many positions its caches have");
+  }
+
+  bool isPool(const std::string &name) const {
+    return std::ranges::any_of(session.caches(), [&](const CacheInfo &cache) {
+      return session.inputs()[cache.input].name == name;
+    });
+  }
+
+  Status findCount() {
+    for (const NamedTensor &named : request.inputs)
+      for (const TensorInfo &info : session.inputs())
+        for (size_t d = 0; named.name == info.name && d < info.dims.size(); ++d)
+          if (info.dims[d] == *onnx::RowSymbols::tokens().asSymbol())
+            // One of each row of the batch, where these are side by side.
+            count = d == 0 && info.dims.size() > 1 ? 1 : named.tensor.dims()[d];
+    return count > 0 ? Status::ok() : argumentError("it has no new position");
+  }
+
+  /// Whether a step leaves out an input, which says where positions are.
+  bool hasPlaces() const {
+    return std::ranges::any_of(request.inputs, [&](const NamedTensor &named) {
+      return !isOfStep(named.name) && named.tensor.bytes() > 0;
+    });
   }
 
   /// Where a pool has a page, a static cache has all its room.
@@ -189,18 +252,8 @@ private:
 
   /// Of static caches: the one integer input that a step does not have says
   /// where the new positions are.
-  Status findPlaces(size_t axis) {
-    if (axis >= session.inputs()[session.caches()[0].input].dims.size())
-      return argumentError("its caches have room for a page; use --serve with "
-                           "another number of positions");
-    for (const NamedTensor &named : request.inputs)
-      for (const TensorInfo &info : session.inputs())
-        for (size_t d = 0; named.name == info.name && d < info.dims.size(); ++d)
-          if (info.dims[d] == *onnx::RowSymbols::tokens().asSymbol())
-            // One of each row of the batch, where these are side by side.
-            count = d == 0 && info.dims.size() > 1 ? 1 : named.tensor.dims()[d];
-    if (count <= 0)
-      return argumentError("it has no new position");
+  Status findPlaces() {
+    SHARDC_RETURN_IF_ERROR(findCount());
     for (const NamedTensor &named : request.inputs) {
       if (isOfStep(named.name) || named.tensor.bytes() == 0)
         continue;
@@ -421,7 +474,8 @@ private:
   const int64_t page;
   StepInputs step;
   std::vector<Pool> pools;
-  int64_t room = 0; ///< of static caches; 0: they grow
+  int64_t room = 0;             ///< of static caches; 0: they grow
+  int64_t mostKept = INT64_MAX; ///< of those that keep the last positions
   std::deque<std::vector<std::byte>> cut;
   int64_t batch = 0, length = 0, count = 0, pagesOfRow = 0;
 
