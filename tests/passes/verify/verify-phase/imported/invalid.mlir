@@ -89,7 +89,7 @@ func.func @main(%x: tensor<4xf32>)
 
 // expected-error@+1 {{output 0 has an onnx.cache without the dim that grows}}
 func.func @main(%x: tensor<4xf32>)
-    -> (tensor<4xf32> {onnx.cache = {input = 0 : i64, kind = "write"}}) {
+    -> (tensor<4xf32> {onnx.cache = {input = 0 : i64, kind = "append"}}) {
   return %x : tensor<4xf32>
 }
 
