@@ -81,12 +81,17 @@ void CacheState::reset() {
     }
 }
 
-Status CacheState::settle(Part &part, DeviceStream *stream) const {
+/// Graphs that a device captured know where both memories are: there it is copied.
+Status CacheState::settle(Part &part, size_t rank, DeviceStream *stream) const {
   if (std::exchange(part.comingWith, 0) != runs || runs == 0)
     return Status::ok();
   std::swap(part.held, part.coming);
   if (!part.next || part.held.bytes == 0)
     return Status::ok();
+  if (devices[rank]->isHost()) {
+    std::swap(part.memory, part.next);
+    return Status::ok();
+  }
   return stream->copy(part.memory->data(), part.next->data(),
                       {.rowBytes = part.held.bytes},
                       CopyDirection::DeviceToDevice);
@@ -116,7 +121,7 @@ Status CacheState::copyTo(CacheState &other) {
     for (size_t cache = 0; cache < entries.size(); ++cache) {
       Part &from = parts[rank][cache];
       Part &to = other.parts[rank][cache];
-      SHARDC_RETURN_IF_ERROR(settle(from, stream.get()));
+      SHARDC_RETURN_IF_ERROR(settle(from, rank, stream.get()));
       to.held = from.held;
       to.bytes = from.bytes;
       if (from.memory)
@@ -268,7 +273,7 @@ Status CacheState::reserve(const artifact::Program &program, int rank,
                            DeviceStream &stream) {
   const auto r = static_cast<size_t>(rank);
   for (Part &part : parts[r])
-    SHARDC_RETURN_IF_ERROR(settle(part, &stream));
+    SHARDC_RETURN_IF_ERROR(settle(part, r, &stream));
   for (uint32_t c = 0; c < entries.size(); ++c)
     SHARDC_RETURN_IF_ERROR(
         checkPart({program, *program.caches()->Get(c), c}, r, scalars));

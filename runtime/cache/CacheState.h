@@ -11,8 +11,8 @@
 // (CacheViews.h), and stays for the next sequence when the state is reset.
 //
 // A cache that keeps the last positions alone is as large before as after a run,
-// which reads it in one place and writes it in another: what was written comes into
-// the first when the next run begins, so that one that fails changes nothing.
+// which reads it in one place and writes it in another: what was written takes the
+// place of the first when the next run begins, so that one that fails changes nothing.
 //
 // A program may also set a cache, whatever it held, or keep it as it is. Caches
 // that no program appends to (the keys of an encoder) have no room to grow, and
@@ -152,7 +152,7 @@ private:
                     std::span<const InputTensor> given);
   Status checkRoom(const Use &use, std::span<const int64_t> scalars) const;
   Status sizeParts(const artifact::Program &program, StageScalars &scalars);
-  Status settle(Part &part, DeviceStream *stream) const;
+  Status settle(Part &part, size_t rank, DeviceStream *stream) const;
   Status reserveNext(const Use &use, size_t rank);
   Status checkPart(const Use &use, size_t rank,
                    std::span<const int64_t> scalars) const;

@@ -88,6 +88,30 @@ TEST(GatherND, TuplesAndBatches) {
             "GatherND: index 3 is outside of a dim of size 3");
 }
 
+/// Rows that are copied as they are, in front of the axis or behind it.
+TEST(GatherElements, RepeatedIndices) {
+  const Tensor whole = Tensor::integers<float>({2, 3, 5, 4});
+  const Tensor picks = Tensor::of<int64_t>({2, 1, 3, 1}, {4, -5, 2, 0, 3, -1});
+  for (const Tensor &data : {whole, whole.scattered()})
+    for (const Dims &dims : {Dims{2, 3, 3, 4}, Dims{2, 1, 3, 4},
+                             Dims{2, 3, 3, 1}, Dims{2, 3, 3, 0}}) {
+      const Tensor out = Tensor::filled<float>(dims, 9).scattered();
+      EXPECT_OK(runKernel("GatherElements", {data, picks.broadcast(dims)},
+                          {out}, Attributes().ints("axis", {2})));
+      forEach(dims, [&](const Dims &at) {
+        const int64_t row = (picks.at<int64_t>({at[0], 0, at[2], 0}) + 5) % 5;
+        EXPECT_EQ(out.at<float>(at),
+                  data.at<float>({at[0], at[1], row, at[3]}));
+      });
+    }
+  const Tensor bad = Tensor::of<int64_t>({1, 1, 1, 1}, {5});
+  const Tensor out = Tensor::filled<float>({2, 3, 1, 4}, 9);
+  EXPECT_EQ(runKernel("GatherElements", {whole, bad.broadcast({2, 3, 1, 4})},
+                      {out}, Attributes().ints("axis", {2}))
+                .message(),
+            "GatherElements: index 5 is outside of a dim of size 5");
+}
+
 TEST(GatherElements, AlongAnAxis) {
   const Tensor data = Tensor::integers<int32_t>({3, 4}).scattered();
   const Tensor indices = Tensor::of<int64_t>({2, 2}, {3, -4, 0, 2});

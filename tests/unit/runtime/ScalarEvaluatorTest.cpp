@@ -76,6 +76,20 @@ TEST(ScalarEvaluator, aViolatedGuardExplainsADivision) {
   EXPECT_NE(text.find("cache is not empty"), std::string::npos) << text;
 }
 
+TEST(ScalarEvaluator, whatGuardsAskOfASymbolAtLeast) {
+  ProgramBuilder p({});
+  auto room = p.symbol("room", 0, 0), other = p.symbol("other", 0, 1);
+  p.guard(artifact::GuardKind_AtLeast, room, p.constant(4), "window", "a");
+  p.guard(artifact::GuardKind_AtLeast, room, p.constant(6), "window", "b");
+  p.guard(artifact::GuardKind_AtMost, room, p.constant(9), "places", "c");
+  p.guard(artifact::GuardKind_AtLeast, room, other, "keys", "d");
+  p.guard(artifact::GuardKind_Equal, other, p.constant(7), "sizes", "e");
+  const std::string bytes = p.finish();
+  const artifact::Program *program = artifact::GetProgram(bytes.data());
+  EXPECT_EQ(leastAllowed(*program, 0), 6);
+  EXPECT_EQ(leastAllowed(*program, 1), 0);
+}
+
 TEST(ScalarEvaluator, guardsNameNodeValuesAndRemedy) {
   struct Case {
     artifact::GuardKind kind;

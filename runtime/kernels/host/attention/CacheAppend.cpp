@@ -47,7 +47,7 @@ TensorView entries(const TensorView &cache, int64_t row, int64_t begin,
 void copy(const TensorView &to, const TensorView &from) {
   if (to.data == from.data) // past and result are one cache
     return;
-  StridedCopy(to, from)(to.data, from.data);
+  StridedCopy(to, from).onThreads(to.data, from.data);
 }
 
 Status run(const KernelCall &call) {
@@ -68,8 +68,7 @@ Status run(const KernelCall &call) {
     copy(entries(out, row, length, added.dims[2]),
          entries(added, row, 0, added.dims[2]));
     const TensorView rest = entries(out, row, end, out.dims[2] - end);
-    const StridedCopy clear(rest);
-    clear(rest.data, kZeroElement);
+    StridedCopy(rest).onThreads(rest.data, kZeroElement);
   }
   return Status::ok();
 }
