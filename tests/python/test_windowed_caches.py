@@ -2,20 +2,23 @@
 reference is ONNX Runtime, which computes all of a text at once with whole caches."""
 
 import json
+import os
 import unittest
 from contextlib import closing
+from unittest import mock
 
 import numpy as np
 import onnx
 
 from tests.e2e.windowed_caches import LOCAL, MIXED, VOCABULARY, Reference, decoder, request
 from tests.python import support  # noqa: F401  before what follows
-from tests.support import EndToEnd
+from tests.support import BUILD, EndToEnd, read_outputs
 
 import shardrt  # isort: skip
 
 # One that the window has room for, one that is longer, parts that are, and steps.
 LENGTHS = (3, 1, 1, 9, 1, 1, 2, 5, 1)
+PLUGIN = BUILD / "lib/simulated/libshardrt_cuda.so"
 PLANS = ((), ("--tp", 2), ("--tp", 3), ("--pp", 2), ("--tp", 2, "--pp", 2))
 
 
@@ -59,6 +62,36 @@ class WindowedCaches(EndToEnd):
         artifact = self.artifact(MIXED, "--tp", 2, position_ids=True)
         with shardrt.Session(artifact) as session, closing(session.state(capacity=64)) as state:
             self.assert_close(self.continued(session, state, ids, position_ids=True), expected)
+
+    def test_rows_of_different_lengths(self):
+        """Prompts of 9 and 5 positions, padded on the right, and then steps."""
+        for windows in (MIXED, LOCAL):
+            reference, ids, lengths = Reference(windows), self.draw(2, 20), [9, 5]
+            with shardrt.Session(self.artifact(windows, "--tp", 2)) as session, closing(session.state(capacity=20)) as state:
+                tokens = ids[:, :9]
+                for _ in range(9):
+                    mask = np.array([[1] * length + [0] * (lengths[0] - length) for length in lengths])
+                    found = session.run({"input_ids": tokens, "attention_mask": mask}, state=state)["logits"]
+                    for row, length in enumerate(lengths):
+                        last = found[row, length - 1 if tokens.shape[1] > 1 else 0]
+                        self.assert_close(last, reference.logits([ids[row, :length]])[0, -1])
+                    tokens = np.stack([ids[row, length : length + 1] for row, length in enumerate(lengths)])
+                    lengths = [length + 1 for length in lengths]
+
+    @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
+    def test_states_on_a_simulated_cuda(self):
+        """Where addresses stay as they are."""
+        expected, out, requests = Reference(MIXED).logits(ids := self.draw(2, sum(LENGTHS))), self.folder / "out", []
+        for number, length in enumerate(LENGTHS):
+            start = sum(LENGTHS[:number])
+            requests.append(self.folder / f"{number}.npz")
+            np.savez(requests[-1], **request(start, ids[:, start : start + length]))
+        for plan in PLANS[:4]:
+            with self.subTest(plan=plan), mock.patch.dict(os.environ, SHARDC_BACKENDS=str(PLUGIN.parent)):
+                artifact = self.artifact(MIXED, *plan, "--target", "cuda")
+                self.run_ok("shardrun", artifact, "--inputs", *requests, "--cache", 24, "--device", "cuda", "--outputs", out, "--repeat", 2)
+                found = [read_outputs(out / str(number))[0] for number in range(len(LENGTHS))]
+                self.assert_close(np.concatenate(found, axis=1), expected)
 
     def test_a_state_of_local_layers_is_never_full(self):
         """Of 12 positions, say, when it keeps 4; where a layer sees all tokens there is no place for more."""
