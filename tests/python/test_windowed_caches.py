@@ -1,6 +1,7 @@
 """Caches that keep the last tokens alone, where a runtime has them: in states, as they are, and in pages, as whole ones. The
 reference is ONNX Runtime, which computes all of a text at once with whole caches."""
 
+import functools
 import json
 import os
 import unittest
@@ -10,9 +11,10 @@ from unittest import mock
 import numpy as np
 import onnx
 
+from tests.e2e.processes import ProcessTest, by_hand
 from tests.e2e.windowed_caches import LOCAL, MIXED, VOCABULARY, Reference, decoder, request
 from tests.python import support  # noqa: F401  before what follows
-from tests.support import BUILD, EndToEnd, read_outputs
+from tests.support import BUILD, read_outputs
 
 import shardrt  # isort: skip
 
@@ -22,7 +24,7 @@ PLUGIN = BUILD / "lib/simulated/libshardrt_cuda.so"
 PLANS = ((), ("--tp", 2), ("--tp", 3), ("--pp", 2), ("--tp", 2, "--pp", 2))
 
 
-class WindowedCaches(EndToEnd):
+class WindowedCaches(ProcessTest):
     def artifact(self, windows, *flags, to="model.shard", **model):
         file = self.folder / "model.onnx"
         onnx.save(decoder(windows, **model), file)
@@ -78,14 +80,27 @@ class WindowedCaches(EndToEnd):
                     tokens = np.stack([ids[row, length : length + 1] for row, length in enumerate(lengths)])
                     lengths = [length + 1 for length in lengths]
 
+    def requests(self, ids):
+        """A file each."""
+        files = [self.folder / f"{number}.npz" for number in range(len(LENGTHS))]
+        for number, length in enumerate(LENGTHS):
+            start = sum(LENGTHS[:number])
+            np.savez(files[number], **request(start, ids[:, start : start + length]))
+        return files
+
+    def test_ranks_that_are_processes(self):
+        for windows in (MIXED, LOCAL):
+            requests = self.requests(self.draw(2, sum(LENGTHS)))
+            for size, plan in ((2, ("--tp", 2)), (2, ("--pp", 2)), (4, ("--tp", 2, "--pp", 2))):
+                with self.subTest(windows=windows, plan=plan):
+                    run = functools.partial(self.run_processes, by_hand(size))
+                    self.assert_like_threads(self.artifact(windows, *plan), run, "--inputs", *requests, "--cache", 24, "--repeat", 2)
+
     @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
     def test_states_on_a_simulated_cuda(self):
         """Where addresses stay as they are."""
-        expected, out, requests = Reference(MIXED).logits(ids := self.draw(2, sum(LENGTHS))), self.folder / "out", []
-        for number, length in enumerate(LENGTHS):
-            start = sum(LENGTHS[:number])
-            requests.append(self.folder / f"{number}.npz")
-            np.savez(requests[-1], **request(start, ids[:, start : start + length]))
+        expected, out = Reference(MIXED).logits(ids := self.draw(2, sum(LENGTHS))), self.folder / "out"
+        requests = self.requests(ids)
         for plan in PLANS[:4]:
             with self.subTest(plan=plan), mock.patch.dict(os.environ, SHARDC_BACKENDS=str(PLUGIN.parent)):
                 artifact = self.artifact(MIXED, *plan, "--target", "cuda")
