@@ -4,7 +4,7 @@
 #include "runtime/artifact/Format.h"
 #include "runtime/base/Message.h"
 #include "runtime/serve/StepInputs.h"
-#include "tools/tensors/Compare.h"
+#include "tools/shardc/verify/RowPositions.h"
 
 #include <algorithm>
 #include <cstring>
@@ -129,8 +129,8 @@ private:
   /// Of a prompt, which reads no past: how many positions it has.
   Status addPool(const CacheInfo &cache) {
     const auto after = ofStep.expected[cache.output].dims();
-    batch = after[0];
-    count = after[kEncoderAxis];
+    at.batch = after[0];
+    at.count = after[kEncoderAxis];
     pools.push_back({cache.input,
                      cache.output,
                      kEncoderAxis,
@@ -140,144 +140,38 @@ private:
     return Status::ok();
   }
 
-  /// Of any cache: what it is before and after says how many positions come; or
-  /// it has room for them, and another input says where they are; or it keeps the
-  /// last ones, and other caches say that, or the inputs.
   Status findSizes() {
-    for (const CacheInfo &cache : session.caches()) {
-      if (isPrompt) {
+    if (isPrompt) {
+      for (const CacheInfo &cache : session.caches())
         SHARDC_RETURN_IF_ERROR(addPool(cache));
-        continue;
+    } else {
+      SHARDC_RETURN_IF_ERROR(
+          findPositions(session, request, ofStep.expected, at));
+      const std::vector<CacheInfo> caches = session.caches();
+      for (size_t c = 0; c < caches.size(); ++c) {
+        const CacheInfo &cache = caches[c];
+        const Tensor &past = find(session.inputs()[cache.input].name)->tensor;
+        pools.push_back({cache.input,
+                         cache.output,
+                         at.axes[c],
+                         past.element(),
+                         Dims(past.dims().begin(), past.dims().end()),
+                         {}});
       }
-      const NamedTensor *past = find(session.inputs()[cache.input].name);
-      if (!past)
-        return argumentError("input '", session.inputs()[cache.input].name,
-                             "' is missing");
-      const auto before = past->tensor.dims();
-      const auto after = ofStep.expected[cache.output].dims();
-      size_t axis = 1;
-      while (axis < before.size() && before[axis] == after[axis])
-        ++axis;
-      batch = before[0];
-      if (axis >= before.size()) {
-        axis = roomDim(session.inputs()[cache.input], before);
-        if (axis >= session.inputs()[cache.input].dims.size())
-          return argumentError("its caches have room for a page; use --serve "
-                               "with another number of positions");
-        if (hasPlaces()) {
-          SHARDC_RETURN_IF_ERROR(findPlaces());
-          room = before[axis];
-        } else {
-          mostKept = std::min(mostKept, before[axis]);
-        }
-      } else {
-        length = before[axis];
-        count = after[axis] - length;
-      }
-      pools.push_back({cache.input,
-                       cache.output,
-                       axis,
-                       past->tensor.element(),
-                       Dims(before.begin(), before.end()),
-                       {}});
     }
-    SHARDC_RETURN_IF_ERROR(checkKept());
-    pagesOfRow = (length + count + page - 1) / page;
-    return batch > 0 ? Status::ok() : argumentError("it has no row");
-  }
-
-  /// Caches of the last positions, as long as these are all: what such a cache
-  /// has let go nobody knows.
-  Status checkKept() {
-    if (mostKept == INT64_MAX)
-      return Status::ok();
-    if (count == 0)
-      SHARDC_RETURN_IF_ERROR(countPositions());
-    if (length + count > mostKept)
-      return argumentError("its caches keep the last ", mostKept, " of ",
-                           length + count, " positions, and a step has all");
-    return Status::ok();
-  }
-
-  /// By what an input has of each key, as a mask does.
-  Status countPositions() {
-    SHARDC_RETURN_IF_ERROR(findCount());
-    const std::string pages = onnx::RowSymbols::pagesOfRow().asSymbol()->str();
-    for (const NamedTensor &named : request.inputs)
-      for (const TensorInfo &info : session.inputs())
-        for (size_t d = 0; info.name == named.name && !isPool(info.name) &&
-                           d < info.dims.size();
-             ++d)
-          if (info.dims[d].find(pages) != std::string::npos) {
-            length = named.tensor.dims()[d] - count;
-            return length < 0
-                       ? argumentError("it has fewer keys than positions")
-                       : Status::ok();
-          }
-    return argumentError("no input says how many positions its caches have");
-  }
-
-  bool isPool(const std::string &name) const {
-    return std::ranges::any_of(session.caches(), [&](const CacheInfo &cache) {
-      return session.inputs()[cache.input].name == name;
-    });
-  }
-
-  Status findCount() {
-    for (const NamedTensor &named : request.inputs)
-      for (const TensorInfo &info : session.inputs())
-        for (size_t d = 0; named.name == info.name && d < info.dims.size(); ++d)
-          if (info.dims[d] == *onnx::RowSymbols::tokens().asSymbol())
-            // One of each row of the batch, where these are side by side.
-            count = d == 0 && info.dims.size() > 1 ? 1 : named.tensor.dims()[d];
-    return count > 0 ? Status::ok() : argumentError("it has no new position");
-  }
-
-  /// Whether a step leaves out an input, which says where positions are.
-  bool hasPlaces() const {
-    return std::ranges::any_of(request.inputs, [&](const NamedTensor &named) {
-      return !isOfStep(named.name) && named.tensor.bytes() > 0;
-    });
-  }
-
-  /// Where a pool has a page, a static cache has all its room.
-  static size_t roomDim(const TensorInfo &pool,
-                        std::span<const int64_t> before) {
-    size_t axis = 1;
-    while (axis < before.size() &&
-           pool.dims[axis] == std::to_string(before[axis]))
-      ++axis;
-    return axis;
-  }
-
-  /// Of static caches: the one integer input that a step does not have says
-  /// where the new positions are.
-  Status findPlaces() {
-    SHARDC_RETURN_IF_ERROR(findCount());
-    for (const NamedTensor &named : request.inputs) {
-      if (isOfStep(named.name) || named.tensor.bytes() == 0)
-        continue;
-      const std::vector<double> places = tensors::toDoubles(named.tensor);
-      length = static_cast<int64_t>(places[0]);
-      for (size_t i = 0; i < places.size(); ++i)
-        if (places[i] != places[0] + double(i % static_cast<size_t>(count)) &&
-            places[i] != places[0])
-          return argumentError("'", named.name, "' says other places than ",
-                               "those behind ", length, " positions");
-      return Status::ok();
-    }
-    return argumentError("no input says where its positions are");
+    pagesOfRow = (at.length + at.count + page - 1) / page;
+    return at.batch > 0 ? Status::ok() : argumentError("it has no row");
   }
 
   /// Not one after the other.
   int64_t pageOf(int64_t row, int64_t position) const {
-    return numPages() - 1 - (position / page * batch + row);
+    return numPages() - 1 - (position / page * at.batch + row);
   }
   int64_t encoderPageOf(int64_t row, int64_t key) const {
-    return key / page * batch + row;
+    return key / page * at.batch + row;
   }
   int64_t numPages() const {
-    return batch * (pagesOfRow + encoderPagesOfRow) + 1;
+    return at.batch * (pagesOfRow + encoderPagesOfRow) + 1;
   }
 
   void fillPools() {
@@ -291,7 +185,7 @@ private:
       // What no row has is never read.
       pool.bytes.assign(static_cast<size_t>(product(pool.dims) * size),
                         std::byte(0x7b));
-      fillPages(pool, past, before, length, &Rows::pageOf);
+      fillPages(pool, past, before, at.length, &Rows::pageOf);
       if (readsEncoder)
         fillPages(pool, *given[p], given[p]->dims(), encoderKeys,
                   &Rows::encoderPageOf);
@@ -320,7 +214,7 @@ private:
     const std::span<const int64_t> row = dims.subspan(1);
     const std::span<const int64_t> ofPage = std::span(pool.dims).subspan(1);
     const Lines from(row, pool.axis - 1, size), to(ofPage, pool.axis - 1, size);
-    for (int64_t r = 0; r < batch; ++r)
+    for (int64_t r = 0; r < at.batch; ++r)
       for (int64_t o = 0; o < from.outer; ++o)
         for (int64_t i = 0; i < positions; ++i)
           body(r * product(row) * size + from.at(o, i),
@@ -334,7 +228,7 @@ private:
   bool isOfBatch(const NamedTensor &named) const {
     const auto dims = named.tensor.dims();
     for (const TensorInfo &info : session.inputs())
-      if (info.name == named.name && !dims.empty() && dims[0] == batch)
+      if (info.name == named.name && !dims.empty() && dims[0] == at.batch)
         return info.dims[0] == "1" ||
                // Of a model that takes one position of each row.
                (info.dims[0] == *onnx::RowSymbols::tokens().asSymbol() &&
@@ -349,7 +243,7 @@ private:
       caches.push_back(pool.input);
     SHARDC_RETURN_IF_ERROR(
         StepInputs::make(session.inputs(), caches, page, step));
-    std::vector<std::vector<InputTensor>> inputs(static_cast<size_t>(batch));
+    std::vector<std::vector<InputTensor>> inputs(static_cast<size_t>(at.batch));
     std::vector<std::vector<Dims>> dims(inputs.size());
     std::vector<Dims> pages(inputs.size()), encoderPages(inputs.size());
     std::vector<StepRow> rows;
@@ -366,7 +260,7 @@ private:
           if (isSplit)
             own[0] = 1;
           const std::byte *data =
-              whole.data() + (isSplit ? whole.bytes() / batch * row : 0);
+              whole.data() + (isSplit ? whole.bytes() / at.batch * row : 0);
           inputs[r].push_back({named.name, whole.element(), own,
                                withoutRoom(named, own, data)});
         }
@@ -374,16 +268,16 @@ private:
         pages[r].push_back(pageOf(row, p * page));
       for (int64_t p = 0; p < encoderPagesOfRow; ++p)
         encoderPages[r].push_back(encoderPageOf(row, p * page));
-      rows.push_back({inputs[r], pages[r], length, count, count,
+      rows.push_back({inputs[r], pages[r], at.length, at.count, at.count,
                       encoderPages[r], encoderKeys,
                       hasEncoder && !readsEncoder});
       RowCounts counts;
       SHARDC_RETURN_IF_ERROR(step.countOf(inputs[r], counts));
-      if (counts.positions != count)
+      if (counts.positions != at.count)
         return argumentError("its inputs have ", counts.positions,
                              " new positions, its "
                              "caches get ",
-                             count);
+                             at.count);
     }
     return step.fill(rows, {});
   }
@@ -394,12 +288,13 @@ private:
                                const std::byte *data) {
     const std::string pages = onnx::RowSymbols::pagesOfRow().asSymbol()->str();
     for (const TensorInfo &info : session.inputs())
-      for (size_t d = 0; room > 0 && info.name == named.name && d < dims.size();
-           ++d)
-        if (dims[d] == room && info.dims[d].find(pages) != std::string::npos) {
+      for (size_t d = 0;
+           at.room > 0 && info.name == named.name && d < dims.size(); ++d)
+        if (dims[d] == at.room &&
+            info.dims[d].find(pages) != std::string::npos) {
           const int64_t size = artifact::elementBytes(named.tensor.element());
           const Lines from(dims, d, size);
-          dims[d] = length + count;
+          dims[d] = at.length + at.count;
           const Lines to(dims, d, size);
           auto &bytes =
               cut.emplace_back(static_cast<size_t>(product(dims) * size));
@@ -411,11 +306,8 @@ private:
     return data;
   }
 
-  /// But for what chooses the branch of a merged decoder.
   bool isOfStep(const std::string &name) const {
-    return std::any_of(
-        session.inputs().begin(), session.inputs().end(),
-        [&](const TensorInfo &info) { return info.name == name; });
+    return verifier::isOfStep(session, name);
   }
 
   bool isPast(const std::string &name) const {
@@ -431,7 +323,7 @@ private:
       if (pool.output == number) {
         // Of a static cache, nothing is said of places that hold nothing.
         std::memcpy(output.data(), expected.data(), expected.bytes());
-        forEachEntry(pool, expected.dims(), length + count,
+        forEachEntry(pool, expected.dims(), at.length + at.count,
                      [&](int64_t to, int64_t from, int64_t bytes) {
                        std::memcpy(output.data() + to, found.data() + from,
                                    static_cast<size_t>(bytes));
@@ -451,20 +343,21 @@ private:
     Dims sideBySide(dims.begin(), dims.end());
     if (axis < dims.size()) {
       sideBySide[0] = 1;
-      sideBySide[axis] = batch * count;
+      sideBySide[axis] = at.batch * at.count;
     }
-    if (axis >= dims.size() || dims[0] != batch || dims[axis] != count ||
+    if (axis >= dims.size() || dims[0] != at.batch || dims[axis] != at.count ||
         !std::ranges::equal(sideBySide, found.dims()))
       return artifactError("output '", session.outputs()[number].name,
                            "' is not one of new positions, or of rows");
     const int64_t size = artifact::elementBytes(found.element());
     const Lines to(dims.subspan(1), axis - 1, size);
     const Lines from(found.dims().subspan(1), axis - 1, size);
-    for (int64_t r = 0; r < batch; ++r)
+    for (int64_t r = 0; r < at.batch; ++r)
       for (int64_t o = 0; o < to.outer; ++o)
-        std::memcpy(output.data() + r * (output.bytes() / batch) + to.at(o, 0),
-                    found.data() + from.at(o, r * count),
-                    static_cast<size_t>(count * to.inner));
+        std::memcpy(output.data() + r * (output.bytes() / at.batch) +
+                        to.at(o, 0),
+                    found.data() + from.at(o, r * at.count),
+                    static_cast<size_t>(at.count * to.inner));
     return Status::ok();
   }
 
@@ -474,10 +367,9 @@ private:
   const int64_t page;
   StepInputs step;
   std::vector<Pool> pools;
-  int64_t room = 0;             ///< of static caches; 0: they grow
-  int64_t mostKept = INT64_MAX; ///< of those that keep the last positions
   std::deque<std::vector<std::byte>> cut;
-  int64_t batch = 0, length = 0, count = 0, pagesOfRow = 0;
+  RowPositions at;
+  int64_t pagesOfRow = 0;
 
   static constexpr size_t kEncoderAxis = 2;
   bool hasEncoder = false, readsEncoder = false, isPrompt = false;
