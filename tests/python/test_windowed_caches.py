@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy as np
 import onnx
+from onnx import TensorProto, helper
 
 from tests.e2e.processes import ProcessTest, by_hand
 from tests.e2e.windowed_caches import LOCAL, MIXED, VOCABULARY, Reference, decoder, request
@@ -25,9 +26,14 @@ PLANS = ((), ("--tp", 2), ("--tp", 3), ("--pp", 2), ("--tp", 2, "--pp", 2))
 
 
 class WindowedCaches(ProcessTest):
-    def artifact(self, windows, *flags, to="model.shard", **model):
-        file = self.folder / "model.onnx"
-        onnx.save(decoder(windows, **model), file)
+    def artifact(self, windows, *flags, to="model.shard", picks=False, **model):
+        """`picks`: a logit by its number, last of all."""
+        file, made = self.folder / "model.onnx", decoder(windows, **model)
+        if picks:
+            made.graph.node.append(helper.make_node("Gather", ["logits", "number"], ["picked"], "picked", axis=2))
+            made.graph.input.append(helper.make_tensor_value_info("number", TensorProto.INT64, [1]))
+            made.graph.output.append(helper.make_tensor_value_info("picked", TensorProto.FLOAT, None))
+        onnx.save(made, file)
         self.run_ok("shardc", file, *flags, "-o", self.folder / to)
         return self.folder / to
 
@@ -149,6 +155,24 @@ class WindowedCaches(ProcessTest):
                                 session.run(request(7, [[VOCABULARY + 7]]), state=state)
                             self.assertEqual(state.length, 7)
                         self.assert_close(self.continued(session, state, ids, [1, 4]), reference.logits(ids)[:, 7:])
+
+    def test_a_run_that_fails_at_its_end_leaves_the_state_as_it_was(self):
+        """When all caches, and all stages but the last, have been written."""
+        for windows in (MIXED, LOCAL):
+            reference, ids = Reference(windows), self.draw(1, 12)
+            for plan in PLANS[:4]:
+                with self.subTest(windows=windows, plan=plan):
+                    artifact = self.artifact(windows, *plan, picks=True)
+                    with shardrt.Session(artifact) as session, closing(session.state(capacity=20)) as state:
+                        found, start = [], 0
+                        for length in (6, 1, 4, 1):
+                            given = request(start, ids[:, start : start + length])
+                            with self.assertRaisesRegex(shardrt.ArtifactError, "picked"):
+                                session.run(given | {"number": np.array([VOCABULARY])}, state=state)
+                            self.assertEqual(state.length, start)
+                            found.append(session.run(given | {"number": np.array([3])}, state=state)["picked"])
+                            start += length
+                        self.assert_close(np.concatenate(found, axis=1), reference.logits(ids)[:, :, 3:4])
 
     def test_texts(self):
         """Greedy texts of a Generator, by states and by steps of rows, are those of a plain loop."""
