@@ -54,7 +54,7 @@ public:
     return rank.localDims(value.getType());
   }
   mlir::Type elementOf(mlir::Value value) const {
-    return mlir::getElementTypeOrSelf(value.getType());
+    return typeInFile(mlir::getElementTypeOrSelf(value.getType()));
   }
   /// The node that ONNX has for the op, with these inputs and attributes.
   void makeNode(mlir::Operation *op, llvm::ArrayRef<Tensor> inputs,

@@ -46,20 +46,48 @@ StringRef WeightStore::bytesOf(onnx::WeightOp weight) {
   return source->getBuffer().substr(weight.getOffset(), weight.getLength());
 }
 
+Type typeInFile(Type element) {
+  auto integer = dyn_cast<IntegerType>(element);
+  return integer && integer.getWidth() == 2
+             ? IntegerType::get(element.getContext(), 8,
+                                integer.getSignedness())
+             : element;
+}
+
+/// The elements of `value`, which share bytes as they stand in a model, in the
+/// type that files have.
+static std::string bytesInFile(StringRef bytes, Value value) {
+  const Type element = getElementTypeOrSelf(value.getType());
+  if (typeInFile(element) == element)
+    return bytes.str();
+  const int sign = element.isUnsignedInteger() ? 0 : 2;
+  std::string wide;
+  for (char byte : bytes)
+    for (int at = 0; at < 8; at += 2)
+      wide.push_back(char(((byte >> at & 3) ^ sign) - sign));
+  wide.resize(*dist::product(dist::getDims(value.getType())).asConstant());
+  return wide;
+}
+
 WeightStore::Place WeightStore::write(onnx::WeightOp weight,
                                       const StageRank &rank,
                                       const std::string &name) {
   File *file = open(name);
-  const StringRef bytes = bytesOf(weight);
+  const StringRef source = bytesOf(weight);
   if (!problem.empty())
     return {};
+  const Type element = getElementTypeOrSelf(weight.getType());
+  const bool isWide = typeInFile(element) != element;
+  const std::string wide =
+      isWide ? bytesInFile(source, weight.getResult()) : "";
+  const StringRef bytes = isWide ? StringRef(wide) : source;
   file->stream->write_zeros(-file->size % kAlignment);
   Place place{name, file->stream->tell(), 0};
   const dist::Sharding sharding = dist::getSharding(weight.getType());
   if (sharding.isSplit())
     package::writeElements(
         bytes, package::ownedRanges(sharding, rank.mesh, rank.rank),
-        getElementTypeOrSelf(weight.getType()), *file->stream);
+        typeInFile(element), *file->stream);
   else
     *file->stream << bytes;
   file->size = file->stream->tell();
@@ -71,7 +99,7 @@ WeightStore::Place WeightStore::write(onnx::WeightOp weight,
 static void setType(Value value, const StageRank &rank,
                     ::onnx::TensorProto &tensor) {
   tensor.set_data_type(
-      onnx::elementNumberOf(getElementTypeOrSelf(value.getType())));
+      onnx::elementNumberOf(typeInFile(getElementTypeOrSelf(value.getType()))));
   for (dist::DimExpr size : rank.localDims(value.getType()))
     tensor.add_dims(*size.asConstant());
 }
@@ -130,13 +158,14 @@ void WeightStore::addConstant(onnx::ConstantOp constant, const StageRank &rank,
   const dist::Sharding sharding =
       dist::getSharding(constant.getResult().getType());
   const std::string bytes =
-      elementBytes(cast<DenseElementsAttr>(constant.getValue()));
+      bytesInFile(elementBytes(cast<DenseElementsAttr>(constant.getValue())),
+                  constant.getResult());
   std::string part;
   llvm::raw_string_ostream os(part);
   if (sharding.isSplit())
     package::writeElements(
         bytes, package::ownedRanges(sharding, rank.mesh, rank.rank),
-        getElementTypeOrSelf(constant.getResult().getType()), os);
+        typeInFile(getElementTypeOrSelf(constant.getResult().getType())), os);
   else
     os << bytes;
   tensor.set_raw_data(part);

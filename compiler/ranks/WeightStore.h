@@ -15,6 +15,10 @@
 
 namespace shardc::ranks {
 
+/// What files have for elements of that type: runtimes that read them slice no
+/// integers of two bits, which are bytes there.
+mlir::Type typeInFile(mlir::Type element);
+
 class WeightStore {
 public:
   /// `quantizedFile`: where the weights are that were quantised.

@@ -132,6 +132,17 @@ class TwoBits(EndToEnd):
         np.testing.assert_array_equal(read_outputs(self.folder / "out")[0], self.found(file, x, "--tp", 2))
         self.assertEqual(json.loads((artifact / "manifest.json").read_text())["tolerance"], "quant")
 
+    def test_files_of_ranks_have_bytes(self):
+        """Which other runtimes slice and gather."""
+        import onnxruntime
+
+        for block, zeros, k in ((32, "fields", 96), (16, None, 67)):
+            file, x, expected = self.mlp(block, zeros, True, k=k)
+            folder = self.folder / f"ranks-{block}"
+            self.run_ok("shardc", file, "--tp", 1, "--emit", "onnx", "-o", folder)
+            (found,) = onnxruntime.InferenceSession(str(folder / "rank-0.onnx")).run(None, {"x": x})
+            self.assert_near(found, expected, 2e-6)
+
     def test_as_onnxruntime_computes(self):
         import onnxruntime
 
