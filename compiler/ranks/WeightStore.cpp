@@ -85,9 +85,9 @@ WeightStore::Place WeightStore::write(onnx::WeightOp weight,
   Place place{name, file->stream->tell(), 0};
   const dist::Sharding sharding = dist::getSharding(weight.getType());
   if (sharding.isSplit())
-    package::writeElements(
-        bytes, package::ownedRanges(sharding, rank.mesh, rank.rank),
-        typeInFile(element), *file->stream);
+    package::writeElements(bytes,
+                           package::ownedRanges(sharding, rank.mesh, rank.rank),
+                           typeInFile(element), *file->stream);
   else
     *file->stream << bytes;
   file->size = file->stream->tell();

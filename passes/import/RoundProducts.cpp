@@ -70,9 +70,9 @@ struct RoundProducts : impl::RoundProductsBase<RoundProducts> {
       getOperation().emitWarning("--compute ")
           << type << ": " << (isBytes ? "" : "there is no attention, and ")
           << "no product has "
-          << (isBytes ? "quantised weights of 4 or 8 bits"
+          << (isBytes ? "quantised weights of 2, 4 or 8 bits"
                       : "constant weights of f32 or f16, or quantised ones of "
-                        "4 or 8 bits")
+                        "2, 4 or 8 bits")
           << ": all is computed in the model's own types";
   }
 

@@ -149,44 +149,52 @@ TEST(IndexKernels, copyOnceAndAsOtherBits) {
   compare("BitCast", {x}, {Tensor::filled<int32_t>({3, 4}, 5)}, {}, kExact);
 }
 
-/// Bytes seen as elements of half a byte from `skipped` on.
-Tensor halves(const Tensor &bytes, const Dims &dims, int64_t skipped = 0) {
+/// Bytes seen as elements of a part of a byte from `skipped` on.
+Tensor partsOf(artifact::ElementType element, const Tensor &bytes,
+               const Dims &dims, int64_t skipped = 0) {
   Tensor tensor = bytes;
   const Tensor like = Tensor::filled<uint8_t>(dims, 0);
   tensor.view = like.view;
   tensor.view.data = bytes.view.data;
-  tensor.view.element = artifact::ElementType_Int4;
+  tensor.view.element = element;
   tensor.view.skipped = skipped;
   return tensor;
 }
 
-TEST(IndexKernels, moveHalvesOfBytes) {
+void movesParts(artifact::ElementType element) {
   const Tensor data = numbers<uint8_t>({64});
-  const auto compareHalves = [](const char *name, std::vector<Tensor> inputs,
+  const auto compareParts = [&](const char *name, std::vector<Tensor> inputs,
                                 const Dims &dims, int64_t skipped,
                                 const auto &attributes) {
     const Tensor onHost = Tensor::filled<uint8_t>({40}, 0x5a);
     const Tensor onDevice = Tensor::filled<uint8_t>({40}, 0x5a);
-    EXPECT_OK(
-        runKernel(name, inputs, {halves(onHost, dims, skipped)}, attributes()));
-    EXPECT_OK(runOnDevice(name, inputs, {halves(onDevice, dims, skipped)},
+    EXPECT_OK(runKernel(name, inputs, {partsOf(element, onHost, dims, skipped)},
+                        attributes()));
+    EXPECT_OK(runOnDevice(name, inputs,
+                          {partsOf(element, onDevice, dims, skipped)},
                           attributes()));
     EXPECT_EQ(onHost.values<uint8_t>(), onDevice.values<uint8_t>());
   };
   const auto none = [] { return Attributes(); };
-  for (const int64_t skipped : {0, 1}) {
-    const Tensor x = halves(data, {5, 7}, skipped);
-    for (const int64_t to : {0, 1}) {
-      compareHalves("Copy", {x}, {5, 7}, to, none);
-      compareHalves("Copy", {x.permuted({1, 0})}, {7, 5}, to, none);
-      compareHalves("Copy", {x.permuted({1, 0}).slice(0, 1, 0)}, {0, 5}, to,
-                    none);
+  const int64_t ofByte = 8 / artifact::elementBits(element);
+  for (int64_t skipped = 0; skipped < ofByte; ++skipped) {
+    const Tensor x = partsOf(element, data, {5, 7}, skipped);
+    for (int64_t to = 0; to < ofByte; ++to) {
+      compareParts("Copy", {x}, {5, 7}, to, none);
+      compareParts("Copy", {x.permuted({1, 0})}, {7, 5}, to, none);
+      compareParts("Copy", {x.permuted({1, 0}).slice(0, 1, 0)}, {0, 5}, to,
+                   none);
     }
     for (const int64_t axis : {0, 1})
-      compareHalves("Gather", {x, Tensor::of<int64_t>({3}, {4, -1, 0})},
-                    axis == 0 ? Dims{3, 7} : Dims{5, 3}, 0,
-                    [&] { return Attributes().ints("axis", {axis}); });
+      compareParts("Gather", {x, Tensor::of<int64_t>({3}, {4, -1, 0})},
+                   axis == 0 ? Dims{3, 7} : Dims{5, 3}, 0,
+                   [&] { return Attributes().ints("axis", {axis}); });
   }
+}
+
+TEST(IndexKernels, movePartsOfBytes) {
+  movesParts(artifact::ElementType_Int4);
+  movesParts(artifact::ElementType_UInt2);
 }
 
 TEST(IndexKernels, findWhatIsNotZero) {

@@ -9,6 +9,7 @@ using namespace runtime::host;
 using artifact::ElementType;
 
 constexpr ElementType kSmall[] = {
+    artifact::ElementType_Int2,         artifact::ElementType_UInt2,
     artifact::ElementType_Int4,         artifact::ElementType_UInt4,
     artifact::ElementType_Int8,         artifact::ElementType_UInt8,
     artifact::ElementType_Float8E4M3FN, artifact::ElementType_Float8E5M2};

@@ -8,6 +8,7 @@
 namespace shardc::testing {
 
 inline constexpr artifact::ElementType kQuantizedTypes[] = {
+    artifact::ElementType_Int2,  artifact::ElementType_UInt2,
     artifact::ElementType_Int4,  artifact::ElementType_UInt4,
     artifact::ElementType_Int8,  artifact::ElementType_UInt8,
     artifact::ElementType_Int16, artifact::ElementType_UInt16,
@@ -15,6 +16,7 @@ inline constexpr artifact::ElementType kQuantizedTypes[] = {
 
 /// And eight bits of float.
 inline constexpr artifact::ElementType kScaledTypes[] = {
+    artifact::ElementType_Int2,         artifact::ElementType_UInt2,
     artifact::ElementType_Int4,         artifact::ElementType_UInt4,
     artifact::ElementType_Int8,         artifact::ElementType_UInt8,
     artifact::ElementType_Int16,        artifact::ElementType_UInt16,
@@ -35,7 +37,7 @@ inline Tensor float8s(artifact::ElementType element, const Dims &dims,
   return tensor;
 }
 
-/// Small integers that use all bits of 4, those of wider types being from -100
+/// Small integers that use all bits of 4 and 2, those of wider types being from -100
 /// to 100.
 inline Tensor quantized(artifact::ElementType element, const Dims &dims,
                         uint32_t seed = 1) {
@@ -69,7 +71,7 @@ inline Tensor quantized(artifact::ElementType element, const Dims &dims,
   default:
     break;
   }
-  // Two in a byte: no more than half of the memory is used.
+  // Several in a byte: no more than half of the memory is used.
   Tensor tensor = numbers<uint8_t>(dims, seed);
   tensor.view.element = element;
   return tensor;
