@@ -15,15 +15,21 @@
 #include "runtime/tensor/DeviceView.h"
 #include "runtime/tensor/Ownership.h"
 
+#include <functional>
 #include <span>
+#include <vector>
 
 namespace shardc::runtime {
 
 class DeviceBlocks {
 public:
-  /// Both live longer. No device of the host.
-  DeviceBlocks(Device &device, DeviceStream &stream)
-      : device(device), stream(stream) {}
+  /// Both live longer. A kernel that is launched for the first time may be loaded
+  /// then, which waits for the device and keeps other ranks of the process from
+  /// launching what it waits for (RunControl::settles): before a launch of a new
+  /// kind `settle` waits for all that the rank has enqueued.
+  DeviceBlocks(Device &device, DeviceStream &stream,
+               std::function<Status()> settle)
+      : device(device), stream(stream), settle(std::move(settle)) {}
 
   /// Enqueues the copy of the block of `whole` that `dims`, one entry for each
   /// dim, describe; elements are cast where `local` is of another float type.
@@ -43,6 +49,8 @@ private:
 
   Device &device;
   DeviceStream &stream;
+  const std::function<Status()> settle;
+  std::vector<uint64_t> launched; ///< kinds, so far
   DeviceBuffer between; ///< what is cast on its way from or to another device
   // The copy at hand.
   bool isOwn = false;  ///< memory of the rank's device

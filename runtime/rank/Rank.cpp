@@ -39,7 +39,10 @@ Status Rank::openDevice() {
   } else {
     staging = std::make_unique<Staging>(*ownDevice, *ownStream);
     hostCalls = std::make_unique<HostCalls>(*ownDevice, *ownStream);
-    blocks = std::make_unique<DeviceBlocks>(*ownDevice, *ownStream);
+    blocks = std::make_unique<DeviceBlocks>(*ownDevice, *ownStream, [this] {
+      SHARDC_RETURN_IF_ERROR(drainLinks());
+      return ownStream->synchronize();
+    });
   }
   return place.artifact.manifest().kernels.empty()
              ? Status::ok()

@@ -56,7 +56,11 @@ TEST_P(BackendTest, blocksOfCallersMemoryGoBothWays) {
   const DeviceBuffer from = memory(kCount * 4), to = memory(kCount * 4),
                      part = memory(16 * 4);
   const std::vector<float> values = counted(kCount);
-  DeviceBlocks blocks(*device, *stream);
+  int numSettled = 0;
+  DeviceBlocks blocks(*device, *stream, [&] {
+    ++numSettled;
+    return stream->synchronize();
+  });
   const int own = device->info().number;
   for (const int at : {own, own + 1}) // as of another device
     for (const ElementType held : {ElementType_Float32, ElementType_Float16})
@@ -84,6 +88,14 @@ TEST_P(BackendTest, blocksOfCallersMemoryGoBothWays) {
                   expected)
             << "at " << at;
         EXPECT_EQ(download<float>(to.data(), kCount), written) << "at " << at;
+        // What was launched before may be launched behind anything.
+        const int before = numSettled;
+        if (at == own)
+          EXPECT_GT(before, 0);
+        ASSERT_OK(
+            blocks.copyIn(wholeAt(from.data(), layout, at), block(), local));
+        EXPECT_EQ(numSettled, before);
+        ASSERT_OK(stream->synchronize());
       }
 }
 
