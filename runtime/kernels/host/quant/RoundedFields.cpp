@@ -15,8 +15,6 @@ namespace {
 
 /// Numbers of so many panels and rows stay in the second cache.
 constexpr int64_t kPanels = 8, kDepth = 1024;
-/// Few rows are done with them sooner than they would leave the first.
-constexpr int64_t kFewRows = 16, kFewPanels = 2;
 
 /// How scratch is laid out: A for all threads, then what each needs.
 struct RoundedScratch {
@@ -75,25 +73,20 @@ private:
         matrix.gather(first + p, row, depth, kPanels,
                       words + p * sizes.wordStep);
     }
+    for (int64_t p = 0; p < count; ++p)
+      decodePairs(fields, p, numbers + p * tiledDepth(depth) * kPanelColumns);
     TileProduct product;
     product.m = whole.m;
+    product.n =
+        std::min(count * kPanelColumns, whole.n - first * kPanelColumns);
     product.k = depth;
     product.a = a + row;
     product.rowStepA = tiledDepth(whole.k);
     product.b = reinterpret_cast<const std::byte *>(numbers);
+    product.sums = whole.c + first * kPanelColumns;
     product.leadingC = whole.leadingC;
     product.beta = row > 0 ? 1 : 0;
-    const int64_t each = whole.m <= kFewRows ? kFewPanels : count;
-    for (int64_t p = 0; p < count; p += each) {
-      const int64_t some = std::min(each, count - p);
-      for (int64_t i = 0; i < some; ++i)
-        decodePairs(fields, p + i,
-                    numbers + i * tiledDepth(depth) * kPanelColumns);
-      const int64_t column = (first + p) * kPanelColumns;
-      product.n = std::min(some * kPanelColumns, whole.n - column);
-      product.sums = whole.c + column;
-      (inTiles ? multiplyTilesOf : multiplyPairsOf)(product, {0, some});
-    }
+    (inTiles ? multiplyTilesOf : multiplyPairsOf)(product, {0, count});
   }
 
   const FieldMatrix &matrix;
