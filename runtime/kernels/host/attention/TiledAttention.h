@@ -127,6 +127,7 @@ private:
     product.a = roundedRows;
     product.rowStepA = tiledDepth(k);
     product.beta = 0;
+    product.isCached = true;
     return product;
   }
 

@@ -83,6 +83,7 @@ private:
     product.a = a + row;
     product.rowStepA = tiledDepth(whole.k);
     product.b = reinterpret_cast<const std::byte *>(numbers);
+    product.isCached = true;
     product.sums = whole.c + first * kPanelColumns;
     product.leadingC = whole.leadingC;
     product.beta = row > 0 ? 1 : 0;

@@ -280,11 +280,13 @@ constexpr int64_t kDepthAtOnce = 256;
 constexpr int64_t kRowsOfStep = 2 * kTileRows;
 
 /// Which rows of the next two panels' blocks the rows [row, row + 32) of A ask
-/// for: each has its share, so that memory works while tiles are multiplied.
-Span rowsAhead(int64_t panel, Span panels, int64_t row, int64_t rows) {
+/// for: each has its share, so that memory works while tiles are multiplied. None
+/// where B is in a cache.
+Span rowsAhead(const TileProduct &product, int64_t panel, Span panels,
+               int64_t row, int64_t rows) {
   const int64_t each = (kTileRows * kRowsOfStep + rows - 1) / rows;
   const int64_t first = row / kRowsOfStep * each;
-  if (panel + 3 >= panels.end || first >= kTileRows)
+  if (product.isCached || panel + 3 >= panels.end || first >= kTileRows)
     return {0, 0};
   return {first, std::min(first + each, kTileRows)};
 }
@@ -304,10 +306,11 @@ void multiplyWholeRows(const TileProduct &product, int64_t begin, int64_t end,
                                   : multiplyStep<false, true, true>;
     for (int64_t k = 0; k == 0 || k < depth; k += each)
       for (int64_t row = begin; row < end; row += kRowsOfStep)
-        multiply(product, {row, kTileRows, kTileRows, panel, k,
-                           std::min(depth, k + each),
-                           sums + (row - begin) * 2 * kPanelColumns,
-                           rowsAhead(panel, panels, row - begin, end - begin)});
+        multiply(product,
+                 {row, kTileRows, kTileRows, panel, k,
+                  std::min(depth, k + each),
+                  sums + (row - begin) * 2 * kPanelColumns,
+                  rowsAhead(product, panel, panels, row - begin, end - begin)});
   }
 }
 
@@ -323,7 +326,7 @@ void multiplyLastRows(const TileProduct &product, int64_t row, Span panels) {
                           : isTwo   ? multiplyStep<true, false, false>
                                     : multiplyStep<false, false, false>;
     multiply(product, {row, upper, lower, panel, 0, tiledDepth(product.k), sums,
-                       rowsAhead(panel, panels, 0, kRowsOfStep)});
+                       rowsAhead(product, panel, panels, 0, kRowsOfStep)});
   }
 }
 

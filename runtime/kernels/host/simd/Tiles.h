@@ -52,6 +52,7 @@ struct TileProduct {
   int64_t rowStepA = 0;
   const std::byte *b = nullptr; ///< as packTiles leaves it
   int64_t panelStepB = 0;       ///< 0: no more of a panel is there than k
+  bool isCached = false;        ///< B was written just now
   BFloat16 *c = nullptr;        ///< its columns are next to each other
   float *sums = nullptr;        ///< C in float, in place of `c`
   int64_t leadingC = 0;
