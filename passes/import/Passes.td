@@ -160,6 +160,7 @@ def RoundProducts : Pass<"shardc-round-products", "::mlir::ModuleOp"> {
     (`activation_bits` = 16 of these), unless the file lets them round to 8 bits,
     and so may both products of an attention (`operand_bits`), unless a TopK, or
     an ArgMax that others read, chooses by floats (experts).
+    Products by whose results such a choice is made (routers) stay as they are.
     With int8, products with quantised weights of 2, 4 or 8 bits may round the other
     operand to 8 bits in blocks (`activation_bits` = 8), as accuracy_level 4 of
     MatMulNBits says it. Experts and convolutions stay as they are. A module

@@ -58,8 +58,11 @@ struct RoundProducts : impl::RoundProductsBase<RoundProducts> {
   void runOnOperation() override {
     unsigned count = 0;
     const bool isBytes = type == "int8";
-    getOperation().walk(
-        [&](Operation *op) { choosesByScores |= choosesByFloats(op); });
+    getOperation().walk([&](Operation *op) {
+      choosesByScores |= choosesByFloats(op);
+      if (choosesByFloats(op) && isReadByOthers(op))
+        addRouters(op->getOperand(0));
+    });
     getOperation().walk([&](Operation *op) {
       if (isBytes ? roundActivations(op, 8)
                   : roundOperands(op) || roundActivations(op, 16))
@@ -86,15 +89,32 @@ private:
     return element.isF32() || element.isF16() || element.isBF16();
   }
 
+  static bool isReadByOthers(Operation *op) {
+    return llvm::any_of(op->getUsers(), [](Operation *user) {
+      return !user->hasTrait<OpTrait::IsTerminator>();
+    });
+  }
+
   /// A TopK, or an ArgMax of floats that others read: a router of one expert.
   static bool choosesByFloats(Operation *op) {
     if (isa<TopKOp>(op))
       return true;
     return isa<ArgMaxOp, ArgMinOp>(op) &&
            isa<FloatType>(getElementTypeOrSelf(op->getOperand(0).getType())) &&
-           llvm::any_of(op->getUsers(), [](Operation *user) {
-             return !user->hasTrait<OpTrait::IsTerminator>();
-           });
+           isReadByOthers(op);
+  }
+
+  /// The products by whose results a choice is made: they stay as they are.
+  void addRouters(Value scores) {
+    Operation *op = scores.getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      return;
+    if (isa<MatMulOp, GemmOp>(op)) {
+      routers.insert(op);
+      return;
+    }
+    for (Value operand : op->getOperands())
+      addRouters(operand);
   }
 
   bool roundOperands(Operation *op) {
@@ -103,7 +123,7 @@ private:
       op->setAttr("operand_bits", number(op, 16));
       return true;
     }
-    if (!isa<MatMulOp, GemmOp>(op))
+    if (!isa<MatMulOp, GemmOp>(op) || routers.contains(op))
       return false;
     Value weights = op->getOperand(1);
     auto matrix = cast<RankedTensorType>(weights.getType());
@@ -139,17 +159,19 @@ private:
     return true;
   }
 
-  static bool isReadByProducts(Value numbers) {
+  bool isReadByProducts(Value numbers) const {
     return !numbers.use_empty() &&
-           llvm::all_of(numbers.getUses(), [](OpOperand &use) {
+           llvm::all_of(numbers.getUses(), [&](OpOperand &use) {
              if (auto transpose = dyn_cast<TransposeOp>(use.getOwner()))
                return isReadByProducts(transpose.getResult());
              return isa<MatMulOp>(use.getOwner()) &&
-                    use.getOperandNumber() == 1;
+                    use.getOperandNumber() == 1 &&
+                    !routers.contains(use.getOwner());
            });
   }
 
   Constants constants;
+  llvm::SmallPtrSet<Operation *, 16> routers, seen;
   /// Rows of a product are rounded alike under every plan, those of attention by
   /// how many there are: another expert might be chosen.
   bool choosesByScores = false;

@@ -47,3 +47,30 @@ func.func @main(%q: !h {onnx.name = "q"}) -> (!i {onnx.name = "i"}) {
   %i = onnx.ArgMax %a {axis = -1 : i64, keepdims = 0 : i64} : (!h) -> !i
   return %i : !i
 }
+
+// -----
+
+// The product that experts are chosen by stays as it is; the one in front of it does not.
+
+!x = tensor<?x8xf32, #dist.value<dims = [s, 8]>>
+!e = tensor<?x4xf32, #dist.value<dims = [s, 4]>>
+!v = tensor<?x2xf32, #dist.value<dims = [s, 2]>>
+!k = tensor<?x2xi64, #dist.value<dims = [s, 2]>>
+!o = tensor<?x2x8xf32, #dist.value<dims = [s, 2, 8]>>
+
+// CHECK-LABEL: func.func @main(
+// CHECK: onnx.MatMul {{.*}} {operand_bits = 16 : i64}
+// CHECK: onnx.MatMul
+// CHECK-NOT: operand_bits
+// CHECK: onnx.Softmax
+func.func @main(%x: !x {onnx.name = "x"}) -> (!v {onnx.name = "y"}, !o {onnx.name = "o"}) {
+  %w = onnx.Weight {file = "m.onnx", length = 256 : i64, name = "w", offset = 0 : i64} : () -> tensor<8x8xf32>
+  %r = onnx.Weight {file = "m.onnx", length = 128 : i64, name = "r", offset = 256 : i64} : () -> tensor<8x4xf32>
+  %t = onnx.Weight {file = "m.onnx", length = 128 : i64, name = "t", offset = 384 : i64} : () -> tensor<4x8xf32>
+  %h = onnx.MatMul %x, %w : (!x, tensor<8x8xf32>) -> !x
+  %s = onnx.MatMul %h, %r : (!x, tensor<8x4xf32>) -> !e
+  %p = onnx.Softmax %s {axis = -1 : i64} : (!e) -> !e
+  %y, %i = onnx.TopK %p {axis = -1 : i64, k = 2 : i64} : (!e) -> (!v, !k)
+  %o = onnx.Gather %t, %i {axis = 0 : i64} : (tensor<4x8xf32>, !k) -> !o
+  return %y, %o : !v, !o
+}
