@@ -41,17 +41,17 @@ template <typename T> struct FarBelow {
 /// NaN if any is: as integers these are the largest.
 template <typename T>
 double largestMagnitude(const T *row, int64_t count, int64_t step) {
-  using Bits = std::conditional_t<
-      sizeof(T) == 2, int16_t,
-      std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>;
+  using Bits =
+      std::conditional_t<sizeof(T) == 2, int16_t,
+                         std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>;
   if constexpr (std::is_same_v<T, float>)
     if (step == 1)
       return double(loops().magnitudeOfRow(row, count));
   constexpr Bits kMagnitude = std::numeric_limits<Bits>::max();
   Bits largest = 0;
   for (int64_t i = 0; i < count; ++i)
-    largest = std::max<Bits>(
-        largest, std::bit_cast<Bits>(row[i * step]) & kMagnitude);
+    largest = std::max<Bits>(largest,
+                             std::bit_cast<Bits>(row[i * step]) & kMagnitude);
   return double(std::bit_cast<T>(largest));
 }
 
@@ -72,7 +72,8 @@ public:
       if (largest(i, shown, end) <= far)
         continue;
       int64_t before = shown + (end - 1 - shown) / kKeys * kKeys;
-      while (before > shown && largest(i, before, std::min(before + kKeys, end)) <= far)
+      while (before > shown &&
+             largest(i, before, std::min(before + kKeys, end)) <= far)
         before -= kKeys;
       shown = std::min(before + kKeys, end);
     }
