@@ -367,7 +367,8 @@ shardrt_status shardrt_run_batch(shardrt_session *session,
  * through the host's memory: kernels read an input where it is, if that is their
  * device and it is dense, row-major and aligned to 64 bytes; all else is copied
  * from device to device. (Where ranks are processes, inputs and outputs are passed
- * on over the host: such views are refused.)
+ * on over the host: such views are refused.) Runs are SHARDRT_INVALID_ARGUMENT where
+ * an address is not of that device.
  *   A run waits for what the legacy default stream of the device has to do when
  * the run begins; what other streams have to do with the memory has to be done
  * before, or waited for by that stream. When the run has ended, outputs are

@@ -243,6 +243,13 @@ public:
     return true;
   }
 
+  /// Whether a caller's address is in memory of that device of the same backend, as
+  /// he says, as far as that can be told: InvalidArgument, where it is not.
+  virtual Status checkMemory(const std::byte *memory, int device) const {
+    (void)memory, (void)device;
+    return Status::ok();
+  }
+
   /// The host may use device memory, and work is done when its call returns.
   virtual bool isHost() const { return false; }
 

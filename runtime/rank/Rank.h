@@ -167,6 +167,8 @@ private:
   Status placeInputs();
   Status placeFromDevice(size_t input, const DeviceView &whole);
   Status awaitCallers();
+  Status awaitCaller(const DeviceView &there, const char *kind,
+                     std::string_view name);
   Status findOutputs();
   Status fetchOutputs(const Step &step);
   Status copyToDevice(uint32_t output, const DeviceView &whole);

@@ -113,16 +113,29 @@ Status Rank::placeInputs() {
   return Status::ok();
 }
 
-/// What callers have enqueued for their memory on devices comes first.
+/// What callers have enqueued for their memory on devices comes first. A kernel
+/// that follows an address which is none there would end the device's work for
+/// good.
 Status Rank::awaitCallers() {
-  auto await = [&](const DeviceView *there) {
-    return there ? ownStream->waitForOthers(there->device) : Status::ok();
-  };
   for (const InputTensor *input : step->inputs)
-    SHARDC_RETURN_IF_ERROR(await(input->onDevice));
-  for (const Tensor &output : step->outputs)
-    SHARDC_RETURN_IF_ERROR(await(output.deviceView()));
+    if (input->onDevice)
+      SHARDC_RETURN_IF_ERROR(
+          awaitCaller(*input->onDevice, "input", input->name));
+  if (step->outputs.empty())
+    return Status::ok();
+  for (const artifact::Output *output : *active->program().outputs())
+    if (const DeviceView *there = step->outputs[output->index()].deviceView())
+      SHARDC_RETURN_IF_ERROR(
+          awaitCaller(*there, "output", output->name()->string_view()));
   return Status::ok();
+}
+
+Status Rank::awaitCaller(const DeviceView &there, const char *kind,
+                         std::string_view name) {
+  const Status status = ownDevice->checkMemory(there.view.data, there.device);
+  return status.isOk() ? ownStream->waitForOthers(there.device)
+                       : status.saying(message(kind, " '", name,
+                                               "': ", status.message()));
 }
 
 /// Where it is, or by a copy that does not touch the host's memory.

@@ -31,6 +31,22 @@ public:
     return peer == described.number || can != 0;
   }
 
+  Status checkMemory(const std::byte *memory, int owner) const override {
+    SHARDC_RETURN_IF_ERROR(
+        cudaStatus(cudaSetDevice(described.number), "cudaSetDevice"));
+    cudaPointerAttributes found = {};
+    SHARDC_RETURN_IF_ERROR(cudaStatus(cudaPointerGetAttributes(&found, memory),
+                                      "cudaPointerGetAttributes"));
+    const bool isOfDevice = found.type == cudaMemoryTypeDevice;
+    if (found.type == cudaMemoryTypeManaged ||
+        (isOfDevice && found.device == owner))
+      return Status::ok();
+    return argumentError("its address is in memory of ",
+                         isOfDevice ? message("cuda:", found.device)
+                                    : std::string("the host"),
+                         ", expected cuda:", owner, ", as it was bound");
+  }
+
   std::byte *allocate(MemoryKind kind, int64_t bytes) override {
     if (bytes < 0 || bytes > INT64_MAX - 2 * kBufferAlignment ||
         cudaSetDevice(described.number) != cudaSuccess)

@@ -301,6 +301,16 @@ const char *cudaGetErrorString(cudaError_t error) {
 
 //===--- Memory -----------------------------------------------------------===//
 
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes,
+                                     const void *memory) {
+  const int owner = simulatedOwner(memory);
+  *attributes = {};
+  attributes->type = isOnSimulatedGpu(memory, 1) ? cudaMemoryTypeDevice
+                                                 : cudaMemoryTypeUnregistered;
+  attributes->device = owner >= 0 ? owner : simulatedCurrent();
+  return noted(cudaSuccess);
+}
+
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total) {
   std::lock_guard lock(mutex);
   *total = memoryOfEach();

@@ -353,6 +353,23 @@ TEST_F(DeviceBindings, sayWhatDoesNotFit) {
   EXPECT_EQ(shardrt_result_output(result, 0, &output),
             SHARDRT_INVALID_ARGUMENT);
   expectSays(shardrt_last_error(), "output 0 'z' is in memory of cuda:3");
+  // Neither is memory where its caller says.
+  shardrt_view there = x.view("x", dims);
+  there.device_id = 1;
+  ASSERT_EQ(shardrt_result_bind_input(result, &there), SHARDRT_OK);
+  EXPECT_EQ(shardrt_run_into(session, nullptr, nullptr, nullptr, 0, result),
+            SHARDRT_INVALID_ARGUMENT);
+  expectSays(shardrt_last_error(), "input 'x': its address is in memory of "
+                                   "cuda:0, expected cuda:1, as it was bound");
+  std::vector<float> ofHost(64);
+  shardrt_view onHost = x.view("z", dims);
+  onHost.data = ofHost.data();
+  bind(x.view("x", dims), onHost);
+  EXPECT_EQ(shardrt_run_into(session, nullptr, nullptr, nullptr, 0, result),
+            SHARDRT_INVALID_ARGUMENT);
+  expectSays(shardrt_last_error(),
+             "output 'z': its address is in memory of the host, expected "
+             "cuda:0");
   // Dims are those of the request.
   const std::vector<int64_t> wrong = {4, 8};
   bind(x.view("x", dims), x.view("z", wrong));
