@@ -214,6 +214,28 @@ TEST(Attention, LeavesOutKeysThatAMaskHides) {
   expectAttention<float>(maskedByNumbers<float>(200, 333, -INFINITY), 1e-5);
 }
 
+/// What the last of many tiles sees is not what the next head's first one sees.
+TEST(Attention, LeavesOutKeysOfManyTiles) {
+  constexpr int64_t queries = 33 * 96, keys = 300;
+  Problem s = {Tensor::integers<float>({1, 2, queries, 4}, 1),
+               Tensor::integers<float>({1, 1, keys, 4}, 2),
+               Tensor::integers<float>({1, 1, keys, 2}, 3)};
+  const Tensor mask =
+      Tensor::filled<Boolean>({1, 1, queries, keys}, Boolean(true));
+  for (int64_t i = 32 * 96; i < queries; ++i)
+    for (int64_t j = 10; j < keys; ++j)
+      mask.view.as<Boolean>()[mask.offset({0, 0, i, j})] = Boolean(false);
+  s.mask = mask.broadcast({1, 2, queries, keys});
+  const Tensor out = Tensor::filled<float>({1, 2, queries, 2}, 9.f);
+  EXPECT_OK(
+      runKernel("Attention", {s.q, s.k, s.v, s.mask}, {out}, s.attributes()));
+  for (int64_t h = 0; h < 2; ++h)
+    for (int64_t i = 0; i < queries; i += 5)
+      EXPECT_NEAR(out.at<float>({0, h, i, 0}), attend<float>(s, {0, h, i, 0}),
+                  1e-4)
+          << h << ", " << i;
+}
+
 /// Of rows that see no key a number hides none: all count alike.
 TEST(Attention, RowsWhoseKeysAreAllFarBelow) {
   Problem s =

@@ -152,8 +152,9 @@ public:
     const bool isFar = isFarHidden(tile);
     // Heads have one mask, as a rule.
     const bool isKept = mask->strides[1] == 0 && at < kKeptEnds;
-    End &kept = ends[isKept ? at : 0];
-    if (!isKept || kept.b != tile.b || kept.isFar != isFar)
+    End own;
+    End &kept = isKept ? ends[at] : own;
+    if (kept.b != tile.b || kept.isFar != isFar)
       kept = {tile.b, isFar,
               rowsOf(tile).shownEnd(0, k->dims[2],
                                     isFar ? FarBelow<T>::far : -kInfinity)};
