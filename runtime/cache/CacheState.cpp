@@ -364,6 +364,7 @@ Status CacheState::growPart(const Use &use, size_t rank,
                          " for its sizes; compile the model again");
   if (!part.memory || part.memory->size() != bytes) {
     part.memory.reset(); // first: there may be no room for both
+    part.next.reset();   // also where this program does not replace it
     part.memory = devices[rank]->reserve(bytes);
   }
   const int64_t needed =

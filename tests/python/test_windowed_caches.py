@@ -174,6 +174,43 @@ class WindowedCaches(ProcessTest):
                             start += length
                         self.assert_close(np.concatenate(found, axis=1), reference.logits(ids)[:, :, 3:4])
 
+    def test_a_branch_that_sets_a_cache_of_another_size(self):
+        """What a branch computes as a whole, the other one replaces: rows come in batches of other sizes."""
+        heads, size, window = 2, 64, 64
+        width, value = heads * size, helper.make_tensor_value_info
+        caches = [(name, TensorProto.FLOAT, ["batch", heads, window, size]) for name in ("past.key", "past.value", "start", "present.key", "present.value")]
+        wide = [(name, TensorProto.FLOAT, ["batch", "tokens", width]) for name in ("q", "k", "v", "y")]
+
+        def branch(nodes, outputs):
+            return helper.make_graph(nodes, "branch", [], [value(name, *given[1:]) for name, given in zip(outputs, (wide[3], *caches[3:]), strict=True)])
+
+        attention = helper.make_node("GroupQueryAttention", ["q", "k", "v", "past.key", "past.value", "last", "total"], ["y1", "key1", "value1"],
+                                     domain="com.microsoft", num_heads=heads, kv_num_heads=heads, local_window_size=window, sliding_window_cache=1)  # fmt: skip
+        first = [helper.make_node("Neg", ["q"], ["y2"]), helper.make_node("Neg", ["start"], ["key2"]), helper.make_node("Abs", ["start"], ["value2"])]
+        choice = helper.make_node("If", ["continues"], ["y", "present.key", "present.value"], then_branch=branch([attention], ["y1", "key1", "value1"]),
+                                  else_branch=branch(first, ["y2", "key2", "value2"]))  # fmt: skip
+        more = [("last", TensorProto.INT32, ["batch"]), ("total", TensorProto.INT32, [1]), ("continues", TensorProto.BOOL, [1])]
+        inputs, outputs = [*wide[:3], *caches[:3], *more], [wide[3], *caches[3:]]
+        graph = helper.make_graph([choice], "graph", [value(*each) for each in inputs], [value(*each) for each in outputs])
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), self.folder / "model.onnx")
+        for plan in ((), ("--tp", 2)):
+            self.run_ok("shardc", self.folder / "model.onnx", *plan, "-o", self.folder / "model.shard")
+            rng = np.random.default_rng(6)
+            with shardrt.Session(self.folder / "model.shard") as session, closing(session.state(capacity=window)) as state:
+                for rows in (1, 3, 40, 2):
+                    given = {name: rng.standard_normal((rows, 1, width)).astype(np.float32) for name in "qkv"}
+                    given |= {"start": rng.standard_normal((rows, heads, window, size)).astype(np.float32)}
+                    given |= {"last": np.full(rows, window, np.int32), "total": np.array([window + 1], np.int32)}
+                    session.run(given | {"continues": np.array([False])}, state=state)
+                    found = session.run(given | {"continues": np.array([True])}, state=state)["y"]
+                    q, k, v = (given[name].reshape(rows, 1, heads, size).transpose(0, 2, 1, 3) for name in "qkv")
+                    keys = np.concatenate([-given["start"][:, :, 1:], k], axis=2)
+                    values = np.concatenate([np.abs(given["start"])[:, :, 1:], v], axis=2)
+                    weights = np.exp(q @ keys.transpose(0, 1, 3, 2) / np.sqrt(size))
+                    expected = weights @ values / weights.sum(axis=-1, keepdims=True)
+                    self.assert_close(found, expected.transpose(0, 2, 1, 3).reshape(rows, 1, width))
+
     def test_texts(self):
         """Greedy texts of a Generator, by states and by steps of rows, are those of a plain loop."""
         prompts = [self.draw(1, count, seed=count)[0].tolist() for count in (2, 13, 5, 1)]
