@@ -41,7 +41,7 @@ def _export(kind: str, name: str, value: Any) -> _dlpack.Exported:
     return _dlpack.Exported(type_name, type_name, value.shape, strides, value.ctypes.data, 0, (1, 0), value)
 
 
-def views_on_devices(inputs: Mapping[str, Any]) -> Optional[Views]:
+def _views_on_devices(inputs: Mapping[str, Any]) -> Optional[Views]:
     """Of the inputs that are in memory of a GPU, where runs read them; None: there are none."""
     there = {name: value for name, value in inputs.items() if _dlpack.is_on_device(value)}
     return Views("input", there) if there else None

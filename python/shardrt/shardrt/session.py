@@ -17,7 +17,7 @@ from ._held import Closing
 from ._library import ON_PROGRESS, OptionsOfC, RunOptionsOfC, SessionInfoOfC, SpentOfC, ValueInfoOfC, library
 from ._tensors import Inputs, Result, Results
 from ._types import NAMES, dtype_of
-from .bindings import Binding, Views, views_on_devices
+from .bindings import Binding, Views, _views_on_devices
 from .errors import check
 from .state import State
 from .statistics import Statistics, statistics_of
@@ -282,7 +282,7 @@ class Session(Closing):
 
     def _inputs_of(self, inputs: Mapping[str, Any]) -> tuple[Inputs, Optional[Views]]:
         """Those of the host, and those that are on a device."""
-        there = views_on_devices(inputs)
+        there = _views_on_devices(inputs)
         left = {name: value for name, value in inputs.items() if name not in there.arrays} if there else inputs
         return Inputs(left, self._by_name), there
 

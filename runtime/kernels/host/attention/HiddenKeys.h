@@ -11,6 +11,9 @@
 // so where scores are nowhere near as large and each query sees another key: its
 // weight, exp(score + far - maximum), is then 0 exactly.
 //
+// Where values are not finite none is left out of many queries: 0 times these is
+// NaN. A step of one query leaves out what -inf and false hide in any case.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_HIDDENKEYS_H
 #define SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_HIDDENKEYS_H
@@ -144,7 +147,7 @@ public:
       : q(&q), k(&k), v(&v), mask(&mask), rowDim(rowDim), place(place),
         scale(std::abs(scale)) {}
 
-  void forgetHead() { largestKey = -1; }
+  void forgetHead() { largestKey = largestValue = -1; }
 
   /// For tile number `at` of a head: a multiple of those keys that are added up
   /// together (TiledAttention.h), or all.
@@ -158,7 +161,9 @@ public:
       kept = {tile.b, isFar,
               rowsOf(tile).shownEnd(0, k->dims[2],
                                     isFar ? FarBelow<T>::far : -kInfinity)};
-    return kept.end;
+    // 0 times what is no number is none, as a sum over all keys has it.
+    const bool isAll = kept.end == k->dims[2] || isFar || rowDim == 1;
+    return isAll || largestValueOf(tile) < kInfinity ? kept.end : k->dims[2];
   }
 
 private:
@@ -192,16 +197,22 @@ private:
     if (!(shown.at(count - 1) <= Far::far) ||
         !shown.showsSome(0, count, Far::seen))
       return false;
-    if (largestKey < 0) { // not of this head yet
-      const int64_t head = tile.h / (q->dims[1] / k->dims[1]);
-      largestKey = largestOf(*k, tile.b, head, 0, count);
-      largestValue = largestOf(*v, tile.b, head, 0, count);
-    }
+    if (largestKey < 0) // not of this head yet
+      largestKey = largestOf(*k, tile.b, headOf(tile), 0, count);
     const double largestQuery =
         largestOf(*q, tile.b, tile.h, tile.first, tile.count);
-    return largestValue < kInfinity &&
+    return largestValueOf(tile) < kInfinity &&
            scale * double(q->dims[3]) * largestQuery * largestKey <=
                Far::largestScore;
+  }
+
+  int64_t headOf(const Tile &tile) const {
+    return tile.h / (q->dims[1] / k->dims[1]);
+  }
+  double largestValueOf(const Tile &tile) {
+    if (largestValue < 0)
+      largestValue = largestOf(*v, tile.b, headOf(tile), 0, v->dims[2]);
+    return largestValue;
   }
 
   /// Rows [first, first + count) of a head.
