@@ -261,11 +261,11 @@ TEST(Attention, HidesNoNaN) {
   const float lowest = std::numeric_limits<float>::lowest();
   for (const auto &[isValue, hidden] :
        {std::pair(false, lowest), {true, lowest}, {true, -INFINITY}}) {
-    Problem s = maskedByNumbers<float>(100, 300, hidden);
+    Problem s = maskedByNumbers<float>(300, 300, hidden);
     const Tensor &changed = isValue ? s.v : s.k;
     changed.view.as<float>()[changed.offset({0, 0, 299, 1})] =
         isValue ? INFINITY : NAN;
-    const Tensor found = Tensor::filled<float>({2, 2, 100, 3}, 9.f);
+    const Tensor found = Tensor::filled<float>({2, 2, 300, 3}, 9.f);
     EXPECT_OK(runKernel("Attention", {s.q, s.k, s.v, s.mask}, {found},
                         s.attributes()));
     EXPECT_TRUE(std::isnan(found.at<float>({0, 0, 3, 1}))) << isValue << hidden;
