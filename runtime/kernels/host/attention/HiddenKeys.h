@@ -118,6 +118,18 @@ private:
       if (keyStep == 1)
         return double(loops().maximumOfRow(bias, count));
     double most = -kInfinity;
+    if constexpr (isHalf<T>)
+      if (keyStep == 1) { // some at a time, as float
+        constexpr int64_t kSome = 256;
+        float some[kSome];
+        for (int64_t j = 0; j < count && !std::isnan(most); j += kSome) {
+          const int64_t left = std::min(kSome, count - j);
+          widenRow(bias + j, left, some);
+          const double each = double(loops().maximumOfRow(some, left));
+          most = each > most || std::isnan(each) ? each : most;
+        }
+        return most;
+      }
     for (int64_t j = 0; j < count; ++j) {
       const double each = double(bias[j * keyStep]);
       if (std::isnan(each))
