@@ -93,9 +93,6 @@ public:
     }
     return true;
   }
-  /// Of the first row.
-  double at(int64_t key) const { return largest(0, key, key + 1); }
-
   /// Keys that are looked at together.
   static constexpr int64_t kKeys = 64;
 
@@ -164,18 +161,17 @@ public:
   /// For tile number `at` of a head: a multiple of those keys that are added up
   /// together (TiledAttention.h), or all.
   int64_t endFor(const Tile &tile, int64_t at) {
-    const bool isFar = isFarHidden(tile);
     // Heads have one mask, as a rule.
     const bool isKept = mask->strides[1] == 0 && at < kKeptEnds;
-    End own;
-    End &kept = isKept ? ends[at] : own;
-    if (kept.b != tile.b || kept.isFar != isFar)
-      kept = {tile.b, isFar,
-              rowsOf(tile).shownEnd(0, k->dims[2],
-                                    isFar ? FarBelow<T>::far : -kInfinity)};
+    Ends own;
+    Ends &kept = isKept ? ends[at] : own;
+    if (kept.b != tile.b)
+      kept = endsOf(tile);
+    const int64_t end =
+        kept.near < kept.shown && areScoresSmall(tile) ? kept.near : kept.shown;
     // 0 times what is no number is none, as a sum over all keys has it.
-    const bool isAll = kept.end == k->dims[2] || isFar || rowDim == 1;
-    return isAll || largestValueOf(tile) < kInfinity ? kept.end : k->dims[2];
+    const bool isAll = end == k->dims[2] || rowDim == 1;
+    return isAll || largestValueOf(tile) < kInfinity ? end : k->dims[2];
   }
 
 private:
@@ -183,10 +179,11 @@ private:
   /// Fewer keys are as soon added up as looked at.
   static constexpr int64_t kFewestKeys = 256, kKeptEnds = 32;
 
-  struct End {
+  /// Of a tile, whatever the head.
+  struct Ends {
     int64_t b = -1;
-    bool isFar = false;
-    int64_t end = 0;
+    int64_t shown = 0; ///< keys behind are -inf, or false
+    int64_t near = 0;  ///< keys behind are that, or far below
   };
 
   MaskRows<T> rowsOf(const Tile &tile) const {
@@ -196,26 +193,26 @@ private:
     return MaskRows<T>(*mask, rowDim, at, tile.count);
   }
 
-  /// Whether numbers that are far below all others hide what they are added to,
-  /// of this tile: looked at only where there is much to save, since it takes a
-  /// look at all that is multiplied.
-  bool isFarHidden(const Tile &tile) {
-    using Far = FarBelow<T>;
+  /// Numbers are looked at where there is much to save, as scores have to be then.
+  Ends endsOf(const Tile &tile) const {
+    const MaskRows<T> rows = rowsOf(tile);
     const int64_t count = k->dims[2];
-    if (rowDim == 1 || count < kFewestKeys ||
-        mask->element == artifact::ElementType_Bool)
-      return false;
-    const MaskRows<T> shown = rowsOf(tile);
-    if (!(shown.at(count - 1) <= Far::far) ||
-        !shown.showsSome(0, count, Far::seen))
-      return false;
+    const int64_t shown = rows.shownEnd(0, count, -kInfinity);
+    const bool isNear = rowDim != 1 && count >= kFewestKeys &&
+                        mask->element != artifact::ElementType_Bool &&
+                        rows.showsSome(0, shown, FarBelow<T>::seen);
+    return {tile.b, shown,
+            isNear ? rows.shownEnd(0, shown, FarBelow<T>::far) : shown};
+  }
+
+  /// Whether what is far below hides all scores that the tile may have.
+  bool areScoresSmall(const Tile &tile) {
     if (largestKey < 0) // not of this head yet
-      largestKey = largestOf(*k, tile.b, headOf(tile), 0, count);
+      largestKey = largestOf(*k, tile.b, headOf(tile), 0, k->dims[2]);
     const double largestQuery =
         largestOf(*q, tile.b, tile.h, tile.first, tile.count);
-    return largestValueOf(tile) < kInfinity &&
-           scale * double(q->dims[3]) * largestQuery * largestKey <=
-               Far::largestScore;
+    return scale * double(q->dims[3]) * largestQuery * largestKey <=
+           FarBelow<T>::largestScore;
   }
 
   int64_t headOf(const Tile &tile) const {
@@ -248,7 +245,7 @@ private:
   int64_t place = 0;
   double scale = 0;
   double largestKey = -1, largestValue = -1; ///< of the head; -1: not known
-  End ends[kKeptEnds];                       ///< of tiles of a head
+  Ends ends[kKeptEnds];                      ///< of tiles of a head
 };
 
 } // namespace shardc::runtime::host
