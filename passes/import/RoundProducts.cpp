@@ -106,15 +106,16 @@ private:
 
   /// The products by whose results a choice is made: they stay as they are.
   void addRouters(Value scores) {
-    Operation *op = scores.getDefiningOp();
-    if (!op || !seen.insert(op).second)
-      return;
-    if (isa<MatMulOp, GemmOp>(op)) {
-      routers.insert(op);
-      return;
+    SmallVector<Value> left = {scores};
+    while (!left.empty()) {
+      Operation *op = left.pop_back_val().getDefiningOp();
+      if (!op || !seen.insert(op).second)
+        continue;
+      if (isa<MatMulOp, GemmOp>(op))
+        routers.insert(op);
+      else
+        llvm::append_range(left, op->getOperands());
     }
-    for (Value operand : op->getOperands())
-      addRouters(operand);
   }
 
   bool roundOperands(Operation *op) {
