@@ -11,16 +11,20 @@ namespace shardc::runtime {
 Status DeviceBlocks::copyIn(const DeviceView &whole,
                             std::span<const OwnedRuns> dims,
                             const TensorView &local) {
-  isOwn = whole.device == device.info().number;
-  isInto = true;
-  return copyRuns(dims, 0, whole.view, local);
+  return copy(whole, dims, local, /*into=*/true);
 }
 
 Status DeviceBlocks::copyOut(const DeviceView &whole,
                              std::span<const OwnedRuns> dims,
                              const TensorView &local) {
+  return copy(whole, dims, local, /*into=*/false);
+}
+
+Status DeviceBlocks::copy(const DeviceView &whole,
+                          std::span<const OwnedRuns> dims,
+                          const TensorView &local, bool into) {
   isOwn = whole.device == device.info().number;
-  isInto = false;
+  isInto = into;
   return copyRuns(dims, 0, whole.view, local);
 }
 

@@ -41,6 +41,8 @@ public:
                  const TensorView &local);
 
 private:
+  Status copy(const DeviceView &whole, std::span<const OwnedRuns> dims,
+              const TensorView &local, bool into);
   Status copyRuns(std::span<const OwnedRuns> dims, int d,
                   const TensorView &global, const TensorView &local);
   Status copyBox(const TensorView &to, const TensorView &from);
