@@ -37,6 +37,30 @@ class Generate(Served):
         self.assertEqual([json.loads(line)["ids"] for line in lines],
                          [text.ids for text in self.open().generate([PROMPT], **options)])  # fmt: skip
 
+    def test_biases_and_what_a_chat_template_takes(self):
+        bias = {3: 100.0, 5: -2.5}
+        expected = self.open().generate("hello", max_tokens=4, logit_bias=bias, stop_ids=[])
+        self.assertEqual(self.generate("--prompt", "hello", "--max-tokens", 4, "--logit-bias", "3=100,5=-2.5"), expected.text + "\n")
+        template = "{% for m in messages %}{{ m.content }}{% endfor %}{{ tools[0].name }}{{ greeting }}:"
+        self.config.write_text(json.dumps({"chat_template": template}))
+        (self.folder / "tools.json").write_text('[{"name": "abc"}]')
+        messages = [{"role": "user", "content": "hi"}]
+        chat = self.open().chat(messages, tools=[{"name": "abc"}], variables={"greeting": "xy"}, max_tokens=5)
+        flags = ("--tools", self.folder / "tools.json", "--variables", '{"greeting": "xy"}', "--max-tokens", 5)
+        self.assertEqual(self.generate("--chat", "--prompt", "hi", *flags), chat.text + "\n")
+        for why, given in (("'3:1' are no biases: expected ID=NUMBER", ("--logit-bias", "3:1")),
+                           ("token 4000, expected 0 to", ("--prompt-ids", "5", "--logit-bias", "4000=1")),
+                           ("'greeting' is no JSON", ("--variables", "greeting")), ("is no object of JSON", ("--variables", "[1]")),
+                           ("'tools' is no variable of your own", ("--variables", '{"tools": []}')),
+                           ("--variables is of a chat: give --chat", ("--variables", "{}")),
+                           ("--system is of a chat: give --chat", ("--system", "a")),
+                           ("tokenizer_config.json is no list", ("--chat", "--tools", self.config)),
+                           ("nowhere", ("--chat", "--tools", "nowhere"))):  # fmt: skip
+            done = self.shardrt("generate", self.artifact, "--tokenizer", self.folder, *given, given="a")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, why)
+            self.assertNotIn("Traceback", done.stderr)
+
     def shardrun(self, *arguments, **more):
         packages = os.pathsep.join(map(str, support.PACKAGES))
         environment = os.environ | {"SHARDC_PYTHON": sys.executable, "PYTHONPATH": packages} | more

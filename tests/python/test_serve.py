@@ -1,10 +1,12 @@
 """`shardrt serve`: what clients of OpenAI and KServe ask, against a plain loop over ONNX Runtime."""
 
+import shutil
 import subprocess
 import sys
 import time
 import unittest
 
+import httpx
 import numpy as np
 import onnx
 import openai
@@ -174,6 +176,32 @@ class Completions(Asked):
             self.assertEqual(answer.status_code, 400)
             self.assertRegex(answer.json()["error"]["message"], why)
 
+    def test_kserve_fields_that_would_change_the_answer(self):
+        tensor = {"name": "input_ids", "shape": [1, 3], "datatype": "INT64", "data": PROMPT}
+        ask = lambda **fields: self.client.post("/v2/models/served/infer", json={"inputs": [tensor], **fields})
+        plain = {"parameters": {"binary_data_output": False, "priority": 3}, "outputs": [{"name": "logits", "parameters": {"binary_data": False}}],
+                 "inputs": [tensor | {"parameters": {"content_type": "np"}}]}  # fmt: skip
+        self.assertEqual(ask(**plain).json()["outputs"], ask().json()["outputs"])
+        output = {"name": "logits"}
+        for why, fields in (("^inputs.0.dtype: there is no such field", {"inputs": [tensor | {"dtype": "INT32"}]}),
+                            ("^outputs.0.top: there is no such field", {"outputs": [output | {"top": 3}]}),
+                            ("^stream: there is no such field", {"stream": True}),
+                            ("^parameters: there is no parameter temperature", {"parameters": {"temperature": 2}}),
+                            ("^parameters: binary_data_output is not supported", {"parameters": {"binary_data_output": True}}),
+                            ("^parameters: sequence_id is not supported", {"parameters": {"sequence_id": 7}}),
+                            ("^outputs.0.parameters: binary_data is not supported", {"outputs": [output | {"parameters": {"binary_data": True}}]}),
+                            ("^outputs.0.parameters: classification is not supp", {"outputs": [output | {"parameters": {"classification": 2}}]}),
+                            ("^inputs.0.parameters: there is no parameter binary_data_size",
+                             {"inputs": [{**tensor, "parameters": {"binary_data_size": 24}, "data": None}]}),
+                            ("^inputs.0.parameters: there is no parameter shared_memory_region",
+                             {"inputs": [tensor | {"parameters": {"shared_memory_region": "a"}}]})):  # fmt: skip
+            answer = ask(**fields)
+            self.assertEqual(answer.status_code, 400, answer.text)
+            self.assertRegex(answer.json()["error"]["message"], why)
+        binary = b'{"inputs": []}' + bytes(24)
+        answer = self.client.post("/v2/models/served/infer", content=binary, headers={"Inference-Header-Content-Length": "14"})
+        self.assertEqual((answer.status_code, "Inference-Header" in answer.json()["error"]["message"]), (400, True), answer.text)
+
     def test_mistakes(self):
         refused = lambda why, **fields: self.refused("/v1/completions", 400, why, **{"prompt": PROMPT, **fields})
         refused("temperature: .*greater than or equal to 0", temperature=-1)
@@ -315,6 +343,26 @@ class Few(Asked):
         """Not 429: who tries again would for ever."""
         self.refused("/v1/completions", 400, "2 texts are asked for at once, and 1 may wait", prompt=PROMPT, n=2, max_tokens=2)
         self.ask("/v1/completions", prompt=PROMPT, max_tokens=2)
+
+
+class Moved(ServedTexts):
+    def test_the_models_files_are_elsewhere(self):
+        """Weights, tokenizer and config are read there."""
+        artifact, files = self.folder / "apart/served.shard", self.folder / "files"
+        shutil.copytree(self.artifact, artifact)
+        shutil.copytree(self.model, files, ignore=shutil.ignore_patterns("*.shard"))
+        with self.assertRaisesRegex(AssertionError, "model.onnx"):
+            serve(self, artifact)
+        server = serve(self, artifact, "--weights-root", files, "--positions", 400)
+        asked = {"model": "served", "prompt": PROMPT, "max_tokens": 5, "temperature": 0, "ignore_eos": True}
+        answer = httpx.post(f"{server.url}/v1/completions", json=asked, timeout=60).json()
+        expected = letters(VOCABULARY).decode(self.reference.greedy(PROMPT, 5))
+        self.assertEqual(answer["choices"][0]["text"], expected)
+        refused = httpx.post(f"{server.url}/v1/completions", json=asked | {"max_tokens": 198}, timeout=60).json()
+        self.assertIn("room for 200", refused["error"]["message"])
+        with shardrt.Generator(artifact, weights_root=files) as generator:
+            self.assertEqual(generator.generate([PROMPT], max_tokens=5, ignore_eos=True)[0].text, expected)
+            self.assertEqual(generator.context, 200)
 
 
 class Network(ServedTexts):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 
 @dataclass
@@ -26,8 +27,10 @@ class ModelFiles:
     logits: Optional[str] = None
 
 
-def model_folder(artifact: Path) -> Optional[Path]:
-    """Where the model of an artifact was, if its manifest says so and it is still there."""
+def model_folder(artifact: Path, weights_root: Union[str, os.PathLike[str], None] = None) -> Optional[Path]:
+    """Where the model of an artifact is: at weights_root, where that is given, else where its manifest says, if it is still there."""
+    if weights_root is not None:
+        return Path(weights_root) if Path(weights_root).is_dir() else None
     try:
         root = json.loads((artifact / "manifest.json").read_text(encoding="utf-8")).get("model_root")
     except (OSError, ValueError):

@@ -76,7 +76,8 @@ class Generator(Closing):
             if value < 1:
                 raise ValueError(f"{name} is {value}, expected 1 or more")
         folder = Path(artifact.artifact if isinstance(artifact, Session) else artifact)
-        beside = _model_files.model_folder(folder)
+        moved = artifact.weights_root if isinstance(artifact, Session) else session.get("weights_root")
+        beside = _model_files.model_folder(folder, moved)
         self.tokenizer = _tokenizer(tokenizer, beside)
         given = [] if tokenizer is None or isinstance(tokenizer, Tokenizer) else [Path(tokenizer)]
         folders = [path if path.is_dir() else path.parent for path in given]

@@ -128,6 +128,8 @@ class Session(Closing):
     """
 
     artifact: str
+    weights_root: Optional[str]
+    """As it was given."""
     inputs: tuple[ValueInfo, ...]
     outputs: tuple[ValueInfo, ...]
     world_size: int
@@ -165,6 +167,7 @@ class Session(Closing):
         self._results = Results()
         self._parts: weakref.WeakSet[Any] = weakref.WeakSet()
         self.artifact = os.fspath(artifact)
+        self.weights_root = os.fspath(weights_root) if weights_root is not None else None
         bar = _progress.Bar("weights") if progress is True or (progress is None and _progress.is_seen()) else None
         on_progress = bar or (progress if callable(progress) else None)
         # As long as the session: weights may come beside runs.

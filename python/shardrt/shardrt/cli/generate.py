@@ -7,7 +7,8 @@ import json
 import sys
 import time
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import Any, Optional
 
 from ..generation import Generation, Options
 from ..generator import Generator, PromptLike
@@ -20,19 +21,23 @@ _NUMBERS = ("max_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("artifact", help="a decoder that was compiled with shardc --serve")
+    parser.add_argument("artifact", help="a decoder, better one that was compiled with shardc --serve")
     parser.add_argument("--tokenizer", help="tokenizer.json or its folder; else that beside the model")
     prompts = parser.add_argument_group("prompts, all of which run in one batch (none: what comes on stdin)")
     prompts.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="may come several times")
     prompts.add_argument("--prompt-ids", type=_ids, action="append", default=[], metavar="1,2,3", help="the same as ids of tokens")
     prompts.add_argument("--chat", action="store_true", help="prompts are messages to the model, by its chat template")
     prompts.add_argument("--system", metavar="TEXT", help="what a chat begins with")
+    prompts.add_argument("--tools", metavar="FILE", help="tools that the chat template tells the model of: a list in JSON")
+    prompts.add_argument("--variables", type=_variables, metavar="JSON",
+                         help="""further ones of the chat template, '{"enable_thinking": false}' say""")  # fmt: skip
     texts = parser.add_argument_group("texts")
     defaults = Options()
     for name in _NUMBERS:
         default = getattr(defaults, name)
         texts.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default, metavar="N",
                            help=f"{default} by default")  # fmt: skip
+    texts.add_argument("--logit-bias", type=_biases, default={}, metavar="1=-100,2=0.5", help="added to the logits of tokens, by id")
     texts.add_argument("--stop", action="append", default=[], metavar="TEXT", help="a text ends before it; may come again")
     texts.add_argument("--stop-ids", type=_ids, default=[], metavar="1,2,3", help="and with these tokens")
     texts.add_argument("--ignore-eos", action="store_true", help="go on behind tokens that end a text")
@@ -49,8 +54,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    options = {name: getattr(arguments, name) for name in (*_NUMBERS, "stop", "stop_ids", "ignore_eos")}
+    options = {name: getattr(arguments, name) for name in (*_NUMBERS, "logit_bias", "stop", "stop_ids", "ignore_eos")}
     options["continues"] = not arguments.chat
+    for name in ("system", "tools", "variables"):
+        if getattr(arguments, name) is not None and not arguments.chat:
+            raise ValueError(f"--{name} is of a chat: give --chat")
+    tools = _tools(arguments.tools) if arguments.tools is not None else None
     asked = Options(**options)  # mistakes are told before anything is opened
     processes = join()
     try:
@@ -59,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
             if processes.rank > 0:
                 session.follow()
             else:
-                _generate(arguments, session, asked, options)
+                _generate(arguments, session, asked, options, tools)
         return 0
     except Exception:
         if processes.is_speaker:
@@ -67,9 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
 
 
-def _generate(arguments: argparse.Namespace, session: Session, asked: Options, options: dict[str, Any]) -> None:
+def _generate(arguments: argparse.Namespace, session: Session, asked: Options, options: dict[str, Any], tools: Optional[list[Any]]) -> None:
     with Generator(session, arguments.tokenizer, positions=arguments.positions) as generator:
-        prompts = _prompts(arguments, generator)
+        prompts = _prompts(arguments, generator, tools)
         begun = time.monotonic()
         if len(prompts) == 1 and asked.n == 1 and asked.beams == 1 and not arguments.json and generator.tokenizer:
             count = _stream(generator, prompts, options)
@@ -90,7 +99,38 @@ def _ids(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(f"{text!r} are no ids: expected 1,2,3") from None
 
 
-def _prompts(arguments: argparse.Namespace, generator: Generator) -> list[PromptLike]:
+def _biases(text: str) -> dict[int, float]:
+    try:
+        pairs = [each.split("=") for each in text.split(",")]
+        return {int(token): float(bias) for token, bias in pairs}
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} are no biases: expected ID=NUMBER, several with commas") from None
+
+
+def _variables(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError(f"{text!r} is no object of JSON: expected {{NAME: VALUE}}")
+    taken = next((name for name in ("messages", "tools", "self") if name in found), None)
+    if taken is not None:
+        raise argparse.ArgumentTypeError(f"{taken!r} is no variable of your own: --prompt, --system and --tools say it")
+    return found
+
+
+def _tools(file: str) -> list[Any]:
+    try:
+        found = json.loads(Path(file).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"--tools {file} is no JSON: {error}") from None
+    if not isinstance(found, list):
+        raise ValueError(f"--tools {file} is no list of JSON: expected [TOOL, ...]")
+    return found
+
+
+def _prompts(arguments: argparse.Namespace, generator: Generator, tools: Optional[list[Any]]) -> list[PromptLike]:
     texts = list(arguments.prompt)
     if not texts and not arguments.prompt_ids:
         texts = [sys.stdin.read().removesuffix("\n")]
@@ -100,7 +140,8 @@ def _prompts(arguments: argparse.Namespace, generator: Generator) -> list[Prompt
     if generator.tokenizer is None:
         raise ValueError("--chat needs a tokenizer: give --tokenizer")
     system = [{"role": "system", "content": arguments.system}] if arguments.system is not None else []
-    return [*(generator.tokenizer.chat([*system, {"role": "user", "content": text}]) for text in texts), *prompts]
+    chats = ([*system, {"role": "user", "content": text}] for text in texts)
+    return [*(generator.tokenizer.chat(chat, tools, **(arguments.variables or {})) for chat in chats), *prompts]
 
 
 def _stream(generator: Generator, prompts: list[PromptLike], options: dict[str, Any]) -> int:

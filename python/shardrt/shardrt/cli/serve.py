@@ -38,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="within which a request has come, 408 (%(default)s)")  # fmt: skip
     machine = parser.add_argument_group("ranks")
     machine.add_argument("--device", help='"host", "cuda" or "cuda:0"; else as the artifact says')
+    machine.add_argument("--weights-root", metavar="FOLDER", help="where the model's own files are now")
     machine.add_argument("--threads", type=int, default=0, metavar="N", help="of each rank; 0: an equal share of the cores")
     machine.add_argument("--timeout", type=float, metavar="SECONDS", help="that a rank waits for others; else 60, or SHARDC_TIMEOUT")
     machine.add_argument("--rejoin", type=int, default=0, metavar="N",
@@ -52,8 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     company = Company(rejoin=arguments.rejoin, timeout=arguments.timeout)
     error: Optional[BaseException] = None
     try:
-        with Session(arguments.artifact, device=arguments.device, threads=arguments.threads, timeout=arguments.timeout,
-                     processes=company.processes) as session:  # fmt: skip
+        with Session(arguments.artifact, device=arguments.device, weights_root=arguments.weights_root, threads=arguments.threads,
+                     timeout=arguments.timeout, processes=company.processes) as session:  # fmt: skip
             if company.is_lead:
                 _lead(arguments, session, company)
             else:  # rank 0 drains, and then says that it is over

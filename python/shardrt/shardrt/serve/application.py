@@ -25,6 +25,9 @@ PAGE = Path(__file__).with_name("page.html")
 # The page takes nothing from anywhere else.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'"
 
+BINARY = "Inference-Header-Content-Length"
+"""Of requests of KServe's protocol with an extension that is not here."""
+
 
 class State:
     """Of the process: whether it takes requests."""
@@ -72,8 +75,10 @@ def _add_health(app: FastAPI, engine: Engine, state: State, limits: Limits) -> N
 
 
 def _add_problems(app: FastAPI, limits: Limits) -> None:
-    async def malformed(_: Request, error: Exception) -> Response:
+    async def malformed(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
+        if BINARY in request.headers:
+            return invalid(f"{BINARY}: tensors in binary behind the JSON are not supported", BINARY).answer()
         return _said(error.errors()[0]).answer()
 
     async def other(_: Request, error: Exception) -> Response:
@@ -101,4 +106,6 @@ def _said(error: Mapping[str, Any]) -> Problem:
     if error["type"] == "json_invalid":
         return invalid(f"the request is no JSON: {error.get('ctx', {}).get('error', error['msg'])}")
     message = str(error["msg"]).replace("Value error, ", "")
+    if error["type"] == "extra_forbidden":
+        message = "there is no such field"
     return invalid(f"{'.'.join(place)}: {message}" if place else message, place[0] if place else None)

@@ -40,7 +40,7 @@ class Engine:
         self.session, self.name = session, name or folder.resolve().stem
         self.created, self.started = int(folder.stat().st_mtime), time.monotonic()
         self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        beside = _model_files.model_folder(folder)
+        beside = _model_files.model_folder(folder, session.weights_root)
         given = Path(tokenizer) if tokenizer is not None else beside
         found = given is not None and (tokenizer is not None or (given / "tokenizer.json").is_file())
         self.tokenizer = Tokenizer.from_file(given) if given is not None and found else None

@@ -21,19 +21,22 @@ from .engine import Engine
 from .events import unless_gone
 from .metrics import Metrics
 from .problems import HALF, Problem, invalid
-from .tensors import TYPES, TensorAsked, array_of
+from .tensors import TYPES, Parameters, TensorAsked, array_of
 from .texts import Texts, Wanted
 
+
 class OutputAsked(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
     name: str
-    parameters: dict[str, Any] = Field(default_factory=dict)
+    parameters: Parameters = Field(default_factory=dict)
 
 
 class InferAsked(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     id: Optional[str] = None
-    parameters: dict[str, Any] = Field(default_factory=dict)
+    parameters: Parameters = Field(default_factory=dict)
     inputs: list[TensorAsked] = Field(min_length=1)
     outputs: Optional[list[OutputAsked]] = None
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any, Union
+from typing import Annotated, Any, Union
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from .._types import dtype_of
 from .problems import invalid
@@ -16,13 +16,35 @@ TYPES = {"bool": "BOOL", "float16": "FP16", "float32": "FP32", "float64": "FP64"
           **{f"{sign}int{bits}": f"{sign.upper()}INT{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}}  # fmt: skip
 
 
+_IGNORED = {"content_type", "headers", "priority"}
+_PLAIN: dict[str, tuple[Any, ...]] = {"binary_data": (False,), "binary_data_output": (False,), "classification": (0,),
+                                      "sequence_id": (0, ""), "sequence_start": (False,), "sequence_end": (False,)}  # fmt: skip
+"""Parameters that may be there with these values alone."""
+
+
+def _check(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Those that mean nothing here are left alone; those that would change the answer are an error."""
+    for name, value in parameters.items():
+        if name in _PLAIN and value not in _PLAIN[name]:
+            raise ValueError(f"{name} is not supported")
+        if name not in _IGNORED and name not in _PLAIN:
+            raise ValueError(f"there is no parameter {name}")
+    return parameters
+
+
+Parameters = Annotated[dict[str, Any], AfterValidator(_check)]
+
+
 class TensorAsked(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
     name: str
+    parameters: Parameters = Field(default_factory=dict)
+    """Before the data, which a client that sends it in binary leaves out."""
     shape: list[int]
     datatype: str
     data: Union[list[Any], str]
     """Numbers, or base64 of them as they lie in memory, little-endian."""
-    parameters: dict[str, Any] = Field(default_factory=dict)
 
 
 def array_of(tensor: TensorAsked) -> Any:
