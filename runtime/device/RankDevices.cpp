@@ -88,9 +88,14 @@ static int firstNumber(const Environment &environment,
 }
 
 int placeOnMachine(const Environment &environment) {
+  // A pod that is a rank has its devices for itself.
+  const bool isPod =
+      !environment("SHARDC_RANK") &&
+      (environment("LWS_WORKER_INDEX") || environment("JOB_COMPLETION_INDEX"));
   return firstNumber(
       environment,
-      {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0, -1);
+      {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0,
+      isPod ? 0 : -1);
 }
 
 Status RankDevices::choose(const std::string &asked,

@@ -11,6 +11,8 @@ namespace {
 /// Slurm's ports: below those that systems hand out themselves.
 constexpr int64_t kFirstPort = 16000, kNumPorts = 12000;
 constexpr char kLoopback[] = "127.0.0.1";
+/// A pod has its ports for itself.
+constexpr uint16_t kPodPort = 29500;
 
 /// The variables of one launcher.
 struct Launcher {
@@ -36,6 +38,9 @@ public:
     if (has("SLURM_PROCID") &&
         (has("SLURM_STEP_NODELIST") || has("SLURM_LAUNCH_NODE_IPADDR")))
       return srun();
+    if (has("LWS_WORKER_INDEX") && has("LWS_GROUP_SIZE") &&
+        has("LWS_LEADER_ADDRESS"))
+      return leaderWorkerSet();
     return Status::ok();
   }
 
@@ -91,8 +96,11 @@ private:
   }
 
   Status byHand() {
+    // A pod of an Indexed Job is told its number, but not of how many.
+    const bool isIndexed = !has("SHARDC_RANK") && has("JOB_COMPLETION_INDEX");
     SHARDC_RETURN_IF_ERROR(
-        take({"", "SHARDC_RANK", "SHARDC_WORLD_SIZE", "SHARDC_JOB"}));
+        take({"", isIndexed ? "JOB_COMPLETION_INDEX" : "SHARDC_RANK",
+              "SHARDC_WORLD_SIZE", "SHARDC_JOB"}));
     if (place.host.empty() && !place.isAlone())
       return argumentError("SHARDC_RENDEZVOUS is missing: expected HOST:PORT "
                            "of rank 0, next to SHARDC_RANK");
@@ -135,6 +143,16 @@ private:
     place.job += std::to_string(step);
     place.port =
         static_cast<uint16_t>(kFirstPort + (job * 61 + step) % kNumPorts);
+    return Status::ok();
+  }
+
+  Status leaderWorkerSet() {
+    SHARDC_RETURN_IF_ERROR(take({"LeaderWorkerSet", "LWS_WORKER_INDEX",
+                                 "LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS"}));
+    if (!place.host.empty())
+      return Status::ok();
+    place.host = text("LWS_LEADER_ADDRESS");
+    place.port = kPodPort;
     return Status::ok();
   }
 

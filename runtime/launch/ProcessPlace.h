@@ -7,6 +7,11 @@
 //   RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT                    torchrun
 //   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE                    mpirun
 //   SLURM_PROCID, SLURM_STEP_NUM_TASKS (or SLURM_NTASKS)          srun
+//   LWS_WORKER_INDEX, LWS_GROUP_SIZE, LWS_LEADER_ADDRESS          Kubernetes'
+//                                                                 LeaderWorkerSet
+//
+// In a pod of an Indexed Job of Kubernetes JOB_COMPLETION_INDEX stands in for
+// SHARDC_RANK. (Without SHARDC_WORLD_SIZE pods of a job are no ranks.)
 //
 // The rendezvous is where rank 0 listens and all others find it:
 //   torchrun  MASTER_ADDR and the port after MASTER_PORT, which torchrun's own
@@ -15,6 +20,7 @@
 //   srun      the first host of SLURM_STEP_NODELIST (without it the host that
 //             srun was started on) and a port in [16000, 28000) that follows
 //             from job and step
+//   LeaderWorkerSet  LWS_LEADER_ADDRESS, port 29500
 // Where the launcher says that all processes are on one machine it is loopback,
 // which no other machine reaches.
 // SHARDC_RENDEZVOUS alone replaces only this. A world of one process is none:

@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 import yaml
 
-from tests.e2e.processes import free_port
+from tests.e2e.processes import free_port, srun
 from tests.python import support
 from tests.python.served_texts import ServedTexts
 from tests.support import ROOT, EndToEnd, data_sets, model_file, read_outputs
@@ -73,23 +73,17 @@ class Triton(EndToEnd):
 
 
 class Clusters(ServedTexts):
-    def command(self, container, **names):
+    def command(self, container):
         """What a container runs, here: its artifact, a free port to answer at, and this machine."""
-        self.assertEqual(container["command"], ["/bin/sh", "-c"])
-        (script,) = container["args"]
-        for given, here in names.items():
-            self.assertIn(given, script)
-            script = script.replace(given, here)
-        return self.here(script)
+        here = {"shardrt": [sys.executable, "-m", "shardrt"], "/models/model.shard": [str(self.artifact)], "8000": ["0"],
+                "0.0.0.0": ["127.0.0.1"]}  # fmt: skip
+        self.assertLessEqual(here.keys(), set(container["command"]))
+        return [part for given in container["command"] for part in here.get(given, [given])]
 
-    def here(self, script):
-        script = script.replace("/models/model.shard", str(self.artifact)).replace("--port 8000", "--port 0")
-        return script.replace("--host 0.0.0.0", "").replace("exec shardrt", f"exec {sys.executable} -m shardrt")
-
-    def serve(self, script, places):
+    def serve(self, command, places):
         processes = []
         for place in places:
-            process = subprocess.Popen(["/bin/sh", "-c", script], cwd=support.PACKAGES[0], env=os.environ | place, text=True,
+            process = subprocess.Popen(command, cwd=support.PACKAGES[0], env=os.environ | place, text=True,
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
             self.addCleanup(lambda process=process: (process.kill(), process.communicate()))
             processes.append(process)
@@ -109,25 +103,31 @@ class Clusters(ServedTexts):
         leader, worker = template["leaderTemplate"], template["workerTemplate"]
         self.assertEqual(leader["spec"]["containers"], worker["spec"]["containers"])
         self.assertEqual(service["spec"]["selector"], leader["metadata"]["labels"])
-        script = self.command(leader["spec"]["containers"][0], **{":29500": f":{free_port()}"})
-        self.serve(script, [{"LWS_WORKER_INDEX": str(i), "LWS_GROUP_SIZE": str(template["size"]),
-                             "LWS_LEADER_ADDRESS": "127.0.0.1"} for i in range(2)])  # fmt: skip
+        (container,) = leader["spec"]["containers"]
+        self.assertIn({"containerPort": 29500}, container["ports"], "where ranks meet, unless SHARDC_RENDEZVOUS says another one")
+        rendezvous = f"127.0.0.1:{free_port()}"
+        self.serve(self.command(container), [{"LWS_WORKER_INDEX": str(i), "LWS_GROUP_SIZE": str(template["size"]), "LWS_LEADER_ADDRESS": "127.0.0.1",
+                                              "SHARDC_RENDEZVOUS": rendezvous} for i in range(2)])  # fmt: skip
 
     def test_job(self):
         service, found = yaml.safe_load_all((EXAMPLES / "kubernetes/job.yaml").read_text())
         pod = found["spec"]["template"]["spec"]
         self.assertEqual(service["metadata"]["name"], pod["subdomain"])
         self.assertEqual(service["spec"]["selector"], {"job-name": found["metadata"]["name"]})
-        script = self.command(pod["containers"][0], **{"model-0.model-ranks:29500": f"127.0.0.1:{free_port()}"})
-        self.serve(script, [{"JOB_COMPLETION_INDEX": str(i)} for i in range(found["spec"]["completions"])])
+        (container,) = pod["containers"]
+        variables = {each["name"]: each["value"] for each in container["env"]}
+        self.assertEqual(variables["SHARDC_WORLD_SIZE"], str(found["spec"]["completions"]))
+        self.assertEqual(variables["SHARDC_RENDEZVOUS"], f"{found['metadata']['name']}-0.{pod['subdomain']}:29500")
+        variables["SHARDC_RENDEZVOUS"] = f"127.0.0.1:{free_port()}"
+        self.serve(self.command(container), [variables | {"JOB_COMPLETION_INDEX": str(i)} for i in range(found["spec"]["completions"])])
 
     def test_slurm(self):
-        """srun is one that starts two tasks here, and tells them to end as Slurm does."""
+        """srun is one that starts two tasks here with Slurm's variables, and tells them to end as Slurm does."""
         folder = self.folder
-        port = free_port()
+        places = [" ".join(f"{name}={value}" for name, value in place.items()) for place in srun(2)]
+        tasks = "".join(f'{place} "$@" &\npids+=($!)\n' for place in places)
         (folder / "srun").write_text(
-            '#!/bin/bash\nshift\nfor rank in 0 1; do\n'
-            f'SHARDC_RANK=$rank SHARDC_WORLD_SIZE=2 SHARDC_RENDEZVOUS=127.0.0.1:{port} "$@" &\npids+=($!)\ndone\n'
+            f'#!/bin/bash\nwhile [[ $1 == --* ]]; do shift; done\n{tasks}'
             'trap \'kill -TERM "${pids[@]}"\' TERM\nfor pid in "${pids[@]}"; do wait $pid || wait $pid; done\n'
         )
         (folder / "shardrt").write_text(f'#!/bin/bash\nexec {sys.executable} -m shardrt "$@"\n')

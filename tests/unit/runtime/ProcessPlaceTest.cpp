@@ -83,6 +83,39 @@ TEST(ProcessPlace, Srun) {
   EXPECT_EQ(placeOf(step).host, "10.0.0.9");
 }
 
+TEST(ProcessPlace, LeaderWorkerSet) {
+  Variables pod = {{"LWS_WORKER_INDEX", "1"},
+                   {"LWS_GROUP_SIZE", "2"},
+                   {"LWS_LEADER_ADDRESS", "model-0.model.default"}};
+  ProcessPlace place = placeOf(pod);
+  EXPECT_EQ(place.rank, 1);
+  EXPECT_EQ(place.size, 2);
+  EXPECT_EQ(place.host, "model-0.model.default");
+  EXPECT_EQ(place.port, 29500);
+  EXPECT_EQ(place.job, "model-0.model.default") << "of this group";
+  EXPECT_FALSE(place.isLocal);
+  pod["SHARDC_RENDEZVOUS"] = "model-0.other:1234";
+  EXPECT_EQ(placeOf(pod).host, "model-0.other");
+  EXPECT_EQ(placeOf(pod).port, 1234);
+  Variables inside = kTorchrun;
+  inside.insert(pod.begin(), pod.end());
+  EXPECT_EQ(placeOf(inside).size, 8) << "torchrun, started in the pods";
+}
+
+TEST(ProcessPlace, IndexedJob) {
+  EXPECT_TRUE(placeOf({{"JOB_COMPLETION_INDEX", "1"}}).isAlone())
+      << "such pods are often strangers";
+  Variables pod = {{"JOB_COMPLETION_INDEX", "1"},
+                   {"SHARDC_WORLD_SIZE", "2"},
+                   {"SHARDC_RENDEZVOUS", "model-0.model-ranks:29500"}};
+  ProcessPlace place = placeOf(pod);
+  EXPECT_EQ(place.rank, 1);
+  EXPECT_EQ(place.size, 2);
+  EXPECT_EQ(place.host, "model-0.model-ranks");
+  pod["SHARDC_RANK"] = "0";
+  EXPECT_EQ(placeOf(pod).rank, 0);
+}
+
 /// Nobody else needs to reach what is on one machine.
 TEST(ProcessPlace, OneMachineIsLoopback) {
   Variables torchrun = kTorchrun;
@@ -146,6 +179,13 @@ TEST(ProcessPlace, NamesTheVariableThatIsMalformed) {
   wrong["RANK"] = "1x";
   EXPECT_TRUE(has(complaint(wrong), "RANK is '1x'"));
   EXPECT_TRUE(has(complaint({{"SHARDC_RANK", "0"}}), "SHARDC_WORLD_SIZE"));
+  EXPECT_TRUE(has(complaint({{"LWS_WORKER_INDEX", "2"},
+                             {"LWS_GROUP_SIZE", "2"},
+                             {"LWS_LEADER_ADDRESS", "a"}}),
+                  "LWS_WORKER_INDEX is '2'"));
+  EXPECT_TRUE(has(
+      complaint({{"JOB_COMPLETION_INDEX", "2"}, {"SHARDC_WORLD_SIZE", "2"}}),
+      "JOB_COMPLETION_INDEX is '2'"));
   EXPECT_TRUE(has(complaint({{"SHARDC_RANK", "0"}, {"SHARDC_WORLD_SIZE", "2"}}),
                   "SHARDC_RENDEZVOUS is missing"));
   for (const char *meeting : {"host", "host:", ":1", "host:0", "host:99999"})

@@ -91,5 +91,21 @@ TEST(RankDevices, launchersSayWhichRankOfTheMachine) {
   EXPECT_EQ(placeOnMachine(environment), 3);
 }
 
+TEST(RankDevices, aPodIsAMachineOfItsOwn) {
+  for (const char *name : {"LWS_WORKER_INDEX", "JOB_COMPLETION_INDEX"}) {
+    std::map<std::string, std::string> set = {{name, "5"}};
+    auto environment = [&](const char *asked) -> const char * {
+      auto found = set.find(asked);
+      return found == set.end() ? nullptr : found->second.c_str();
+    };
+    EXPECT_EQ(placeOnMachine(environment), 0);
+    set["LOCAL_RANK"] = "1";
+    EXPECT_EQ(placeOnMachine(environment), 1);
+    set.erase("LOCAL_RANK");
+    set["SHARDC_RANK"] = "6"; // whoever sets it may start several in a pod
+    EXPECT_EQ(placeOnMachine(environment), -1);
+  }
+}
+
 } // namespace
 } // namespace shardc::runtime
