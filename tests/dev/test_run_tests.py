@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/dev"))
-from run_tests import Count, Result, checked, count_junit, count_lit, run_counted, run_fuzzer  # noqa: E402
+from run_tests import Count, Result, checked, count_junit, count_lit, run_counted, run_fuzzer, skip_lines  # noqa: E402
 
 
 class Counting(unittest.TestCase):
@@ -17,16 +17,17 @@ class Counting(unittest.TestCase):
         report = """<testsuite>
           <testcase name="a" status="run"/>
           <testcase name="b" status="fail"><failure message=""/></testcase>
-          <testcase name="c" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/></testcase>
+          <testcase name="c" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+            <system-out>[ RUN      ] A.c&#10;ATest.cpp:7: Skipped&#10;no GPU&#10;</system-out></testcase>
           <testcase name="d" status="disabled"/>
           <testcase name="e" status="notrun"><skipped message="Unable to find executable"/></testcase>
         </testsuite>"""
-        self.assertEqual(count_junit(report), Count(passed=1, failed=2, skipped=2, names=["b", "e"]))
+        self.assertEqual(count_junit(report), Count(1, 2, ["b", "e"], [("c", "no GPU"), ("d", "disabled")]))
 
     def test_lit(self):
         codes = ["PASS", "XFAIL", "FAIL", "XPASS", "TIMEOUT", "UNRESOLVED", "UNSUPPORTED"]
         report = json.dumps({"tests": [{"name": code, "code": code} for code in codes]})
-        self.assertEqual(count_lit(report), Count(2, 4, 1, ["FAIL", "XPASS", "TIMEOUT", "UNRESOLVED"]))
+        self.assertEqual(count_lit(report), Count(2, 4, ["FAIL", "XPASS", "TIMEOUT", "UNRESOLVED"], [("UNSUPPORTED", "unsupported")]))
 
     def test_python(self):
         class Sample(unittest.TestCase):
@@ -53,9 +54,17 @@ class Counting(unittest.TestCase):
         tests = unittest.TestSuite([load(Sample), load(Broken)])
         count = unittest.TextTestRunner(stream=io.StringIO(), resultclass=Result).run(tests).count()
         self.assertEqual((count.passed, count.failed, count.skipped), (1, 2, 1))
+        ((skipped, why),) = count.skips
+        self.assertTrue(skipped.endswith("Sample.test_is_skipped"), skipped)
+        self.assertEqual(why, "for the sample")
         fails, breaks = sorted(count.names, reverse=True)
         self.assertTrue(fails.endswith("Sample.test_fails_twice"), fails)
         self.assertTrue(breaks.startswith("setUpClass ("), breaks)
+
+    def test_skips_are_seen(self):
+        skips = [("a", "no root"), ("b", "no corpus"), ("c", "no root")]
+        self.assertEqual(skip_lines("python", skips), ["skipped: python no root: a, c", "skipped: python no corpus: b"])
+        self.assertEqual(str(Count(3, skips=skips)), "3 passed, 0 failed, 3 skipped")
 
     def test_another_runner(self):
         """Which prints what failed, and the sum last."""

@@ -5,8 +5,9 @@
     run_tests.py unit lit        only these
     run_tests.py --build DIR     on what is built in DIR (tools/dev/sanitize)
 
-The last line reads `N passed, M failed`, behind the names of those that failed; exit status 1 if any did. A skipped test counts as neither. A suite that
-finds no test, or ends badly without naming a failed one, counts as one failure: silence is no success.
+The last line reads `N passed, M failed`, behind the names of those that were skipped, with why, and of those that failed; exit status 1 if any
+did. A skipped test counts as neither. A suite that finds no test, or ends badly without naming a failed one, counts as one failure: silence is
+no success.
 """
 
 import argparse
@@ -44,11 +45,15 @@ CORPUS_ROWS = ("*-optimum-kv", "*-dynamo-*kv*", "*-genai-*", "llama-hf5-kv", "qw
 class Count:
     passed: int = 0
     failed: int = 0
-    skipped: int = 0
     names: list = field(default_factory=list)  # of those that failed
+    skips: list = field(default_factory=list)  # pairs of name and reason
+
+    @property
+    def skipped(self):
+        return len(self.skips)
 
     def __add__(self, other):
-        return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped, self.names + other.names)
+        return Count(self.passed + other.passed, self.failed + other.failed, self.names + other.names, self.skips + other.skips)
 
     def __str__(self):
         return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
@@ -74,7 +79,8 @@ def count_junit(text):
         if case.get("status") == "run":
             count.passed += 1
         elif case.get("status") == "disabled" or (skipped is not None and skipped.get("message").startswith("SKIP_")):
-            count.skipped += 1
+            said = re.search(r": Skipped\n(.+)", case.findtext("system-out") or "")  # by GTEST_SKIP() << why
+            count.skips.append((case.get("name"), said[1] if said else "disabled"))
         else:  # among them programs that are not there: their cases read "notrun" too
             count += Count(failed=1, names=[case.get("name")])
     return count
@@ -87,7 +93,7 @@ def count_lit(text):
         if test["code"] in ("PASS", "FLAKYPASS", "XFAIL"):
             count.passed += 1
         elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
-            count.skipped += 1
+            count.skips.append((test["name"], test["code"].lower()))
         else:
             count += Count(failed=1, names=[test["name"]])
     return count
@@ -143,7 +149,8 @@ class Result(unittest.TextTestResult):
     def count(self):
         broken = [test for test, _ in self.failures + self.errors] + self.unexpectedSuccesses
         failed = sorted({getattr(test, "test_case", test).id() for test in broken})
-        return Count(self.passed + len(self.expectedFailures), len(failed), len(self.skipped), failed)
+        skips = [(getattr(test, "test_case", test).id(), why) for test, why in self.skipped]
+        return Count(self.passed + len(self.expectedFailures), len(failed), failed, skips)
 
 
 def run_module(name, stream):
@@ -181,7 +188,7 @@ def run_corpus():
     """The corpus beside the clone, where there is one."""
     if not CORPUS.exists():
         print("no corpus beside the clone: skipped")
-        return Count(skipped=1)
+        return Count(skips=[("all of it", "no corpus beside the clone")])
     command = [sys.executable, CORPUS, "--build", BUILD, "--against-first"]
     command += ["--models", CORPUS_MODELS, "--plans", CORPUS_PLANS]
     # What every rank holds whole must be the same bits on all of them.
@@ -240,6 +247,14 @@ SUITES = {"unit": run_unit, "lit": run_lit, "python": run_python, "corpus": run_
           "sanitized": run_sanitized}
 
 
+def skip_lines(suite, skips):
+    """A line for each reason, so that nobody takes what did not run for passed."""
+    reasons = {}
+    for test, why in skips:
+        reasons.setdefault(why, []).append(test)
+    return [f"skipped: {suite} {why}: {', '.join(tests)}" for why, tests in reasons.items()]
+
+
 def main():
     global BUILD, UNIT_TESTS
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -270,6 +285,9 @@ def main():
     print("== Summary", flush=True)
     for name, (count, seconds) in counts.items():
         print(f"{name:8} {count} ({seconds:.1f} s)")
+    for name, (count, _) in counts.items():
+        for line in skip_lines(name, count.skips):
+            print(line)
     for name, (count, _) in counts.items():
         for test in count.names:
             print(f"failed: {name} {test}")
