@@ -74,11 +74,8 @@ class Tokenizer:
 
     def encode(self, text: str, *, special: bool = True) -> list[int]:
         """Ids of a text. special: with those that the tokenizer puts around it, such as the one that begins a text."""
-        try:
-            return list(self._inner.encode(text, add_special_tokens=special).ids)
-        except TypeError:  # what the package says of half of a surrogate pair, too
-            text.encode()
-            raise
+        text.encode()  # half of a surrogate pair is an error, also where the package takes it
+        return list(self._inner.encode(text, add_special_tokens=special).ids)
 
     def decode(self, ids: Sequence[int], *, special: bool = False) -> str:
         """The text of ids. special: with those that stand for no text, such as the one that ends it."""
