@@ -9,29 +9,34 @@ from typing import Any, Optional
 
 @dataclass(frozen=True)
 class Candidate:
-    """One parallelism, predicted.
-
-    flags: to compile it with.
-    memory: bytes of the fullest rank: "weights", "kv", "activations", "buffers", "total", and "limit" of the device.
-    prefill, decode: seconds of a prompt and of a step; None where the requests have none.
-    tokens_per_second: of all devices together.
-    reason: why it is where it is in the order.
-    """
+    """One parallelism, predicted."""
 
     flags: str
+    """To compile it with: "--tp 8 --pp 2"."""
     mesh: Mapping[str, int]
+    """Ways by axis, {"pp": 2, "tp": 8}."""
     sp: bool
+    """Norms and residuals are split over the sequence (--sp)."""
     micro_batches: int
+    """Parts of a batch that follow each other through the stages."""
     fits: bool
+    """The fullest rank has room on its device."""
     memory: Mapping[str, int]
+    """Bytes of the fullest rank: "weights", "kv", "activations", "buffers", "total", and "limit" of the device."""
     prefill: Optional[float]
+    """Seconds of a prompt; None where the requests have none."""
     decode: Optional[float]
+    """Seconds of a step, likewise."""
     tokens_per_second: Optional[float]
+    """Of all devices together."""
     reason: str
+    """Why it is where it is in the order."""
     json: Mapping[str, Any] = field(repr=False)
+    """All that `shardc plan --json` says of it."""
 
     @property
     def devices(self) -> int:
+        """That it takes: the product of its mesh."""
         product = 1
         for size in self.mesh.values():
             product *= size
@@ -43,8 +48,11 @@ class Candidates:
     """All that a machine has devices for, best first; `str()` is the table that the program prints."""
 
     candidates: tuple[Candidate, ...]
+    """Those that fit before those that do not; iteration, len() and [] are over them."""
     table: str = field(repr=False)
+    """What the program prints."""
     json: Mapping[str, Any] = field(repr=False)
+    """All that `shardc plan --json` says."""
 
     @property
     def best(self) -> Optional[Candidate]:

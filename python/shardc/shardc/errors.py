@@ -14,26 +14,26 @@ class Note:
     """What goes with an error, at another node (None: of the whole) or beside it."""
 
     node: Optional[str]
+    """Of the ONNX model."""
     text: str
+    """What there is to say."""
 
 
 class CompileError(Exception):
-    """`str(error)` is all that the compiler has said. Of the first error:
-
-    node: the ONNX node, tensor or weight that it names; None: the file, or the flags.
-    what: what is wrong, without the remedy.
-    remedy: what to do about it; None where the compiler knows of nothing.
-    notes: of other places.
-    code: the exit status: 2 wrong flags, 3 the model, 4 what is written, 1 a rule or a comparison failed.
-    warnings: that came before it.
-    """
+    """`str(error)` is all that the compiler has said; fields are those of the first error."""
 
     node: Optional[str]
+    """The ONNX node, tensor or weight that it names; None: the file, or the flags."""
     what: str
+    """What is wrong, without the remedy."""
     remedy: Optional[str]
+    """What to do about it; None where the compiler knows of nothing."""
     notes: tuple[Note, ...]
+    """Of other places."""
     code: int
+    """The exit status: 2 wrong flags, 3 the model, 4 what is written, 1 a rule or a comparison failed."""
     warnings: tuple[str, ...]
+    """That came before it."""
 
     def __init__(self, said: str, code: int, model: Optional[str] = None) -> None:
         lines = [line for line in said.splitlines() if line.strip()]

@@ -15,23 +15,33 @@ from . import _program
 
 Size = Union[int, str, None]
 PHASES = ("raw", "imported", "sharded", "staged", "partitioned", "lowered", "packaged")
+"""Of the compiler, in order, for Plan.text."""
 
 
 @dataclass(frozen=True)
 class Collective:
-    """One a run of `profile` ("": every run). bytes: of a rank's part; wire_bytes: that a rank sends; both as text
-    ("batch * seq * 512") where a size is not given: give dims. seconds: predicted, where there is a topology."""
+    """One that each run has, or each of a profile. Bytes are text ("batch * seq * 512") where a size is not given: give dims."""
 
     kind: str
+    """"all_reduce", "all_gather", "reduce_scatter", "all_to_all", ..."""
     axis: str
+    """Of the mesh, over which ranks meet: "tp"."""
     node: str
+    """Of the ONNX model, behind which it is."""
     why: str
+    """What it is there for, in words."""
     bytes: Size
+    """Of the whole value that a group of ranks has together."""
     wire_bytes: Size
+    """That the ranks of a group send, together."""
     seconds: Optional[float] = None
+    """Predicted, where there is a topology."""
     layer: Optional[int] = None
+    """Of the model, from 0; None: it is in none."""
     stage: Optional[int] = None
+    """Of the pipeline, if there is one."""
     profile: str = ""
+    """Whose runs have it; "": all."""
 
 
 @dataclass(frozen=True)
@@ -39,53 +49,73 @@ class Transfer:
     """The values that one stage of a pipeline hands to another."""
 
     node: str
+    """Of the ONNX model, whose output it is."""
     source: int
+    """The stage that has it."""
     target: int
+    """The stage that gets it."""
     bytes: Size
+    """Of the part that each rank sends, as in Collective."""
     seconds: Optional[float] = None
+    """Predicted, where there is a topology."""
     profile: str = ""
+    """Whose runs have it; "": all."""
 
 
 @dataclass(frozen=True)
 class RankMemory:
-    """Bytes of one rank. activations and kv (KV caches at the given dims) are None where a size is not known."""
+    """Bytes of one rank; None where a size is not known."""
 
     rank: int
+    """Its number, from 0."""
     coords: Mapping[str, int]
+    """Its place in the mesh, {"pp": 1, "tp": 0}."""
     weights: int
+    """Of its parts of the weights."""
     activations: Optional[int]
+    """Of values on the way."""
     kv: Optional[int]
+    """Of KV caches at the given dims."""
     kv_per_position: Optional[int]
+    """Of KV caches, for each position of a text."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One way to split a model (shardc.compile, shardc.explain).
-
-    dims: sizes that bytes are of; missing_dims: those that were not given.
-    structures: what was recognised, {"Attention": 4}.
-    artifact: the folder that was written, if any.
-    json: all that --explain-json says.
-    """
+    """One way to split a model (shardc.compile, shardc.explain)."""
 
     model: str
+    """The file."""
     flags: tuple[str, ...]
+    """Of the program, as it was called."""
     mesh: Mapping[str, int]
+    """Ways by axis, {"pp": 2, "tp": 8}."""
     dims: Mapping[str, int]
+    """Sizes that bytes are of."""
     missing_dims: tuple[str, ...]
+    """Those that were not given: bytes that depend on them are text."""
     collectives: tuple[Collective, ...]
+    """Of all stages, in the order in which they are."""
     transfers: tuple[Transfer, ...]
+    """Between stages."""
     memory: tuple[RankMemory, ...]
+    """Of each rank."""
     structures: Mapping[str, int]
+    """What was recognised, {"Attention": 4}."""
     profiles: tuple[str, ...]
+    """Of lengths that it was compiled for; none: one program for all."""
     compile_seconds: float
+    """What the compiler took."""
     warnings: tuple[str, ...]
+    """What the compiler has warned of."""
     artifact: Optional[str]
+    """The folder that was written, if any."""
     json: Mapping[str, Any] = field(repr=False)
+    """All that --explain-json says."""
 
     @property
     def world_size(self) -> int:
-        """Ranks."""
+        """Ranks, of all stages and replicas."""
         return len(self.memory)
 
     def count(self, kind: Optional[str] = None, axis: Optional[str] = None, profile: Optional[str] = None) -> int:

@@ -15,6 +15,8 @@ from typing import Optional
 
 from .plans import Plan
 
+__all__ = ["assert_plan"]
+
 
 def assert_plan(
     plan: Plan,

@@ -13,6 +13,7 @@ class Options(Sampling):
     """How a text goes on, and where it ends: beside what Sampling has."""
 
     max_tokens: int = 256
+    """New ones at most."""
     stop: Sequence[str] = ()
     """The text ends before any of these strings; a string by itself is one."""
     stop_ids: Sequence[int] = ()
@@ -59,6 +60,7 @@ class Piece:
     text: str
     """What is certain of the text behind that of the piece before: whole characters, and no beginning of a stop string."""
     id: int
+    """Of the token."""
     logprob: float
     """Logarithm of the probability that the model gives the token, before anything was done to it."""
     top_logprobs: tuple[tuple[int, float], ...] = ()
@@ -72,8 +74,11 @@ class Generation:
     """A text."""
 
     prompt: int
+    """Of which prompt, from 0."""
     index: int
+    """Which of its texts, from 0."""
     prompt_ids: list[int]
+    """Tokens of the prompt."""
     text: str = ""
     """Without the prompt, and without what ended it."""
     ids: list[int] = field(default_factory=list)
@@ -81,6 +86,7 @@ class Generation:
     logprobs: list[float] = field(default_factory=list)
     """Of each of them, as in Piece."""
     top_logprobs: list[tuple[tuple[int, float], ...]] = field(default_factory=list)
+    """(id, logprob) of the likeliest at each of them, where they were asked for."""
     finish_reason: str = ""
     """"stop": by a token or string; "length": max_tokens, or all positions that the model knows."""
     score: float = 0.0

@@ -44,8 +44,10 @@ class Generator(Closing):
     tokenizer: tokenizer.json or its folder, or a Tokenizer; None: that beside the model, if there is one. Without one
         prompts are ids, and texts are empty.
     batch: texts that are going at a time on a replica; further prompts wait for others to end.
-    positions: of keys and values at most, of each replica; prompts for which there is no room wait, too. None: as many as a batch may need.
+    positions: of keys and values at most, of each replica; prompts for which there is no room wait, too. None: as many as a batch
+        may need.
     step_tokens: of prompts in one step at most.
+
     Further arguments are those of Session.
 
     Which tokens end a text, and how many positions there are, is read of genai_config.json, config.json and
@@ -53,7 +55,9 @@ class Generator(Closing):
     """
 
     session: Session
+    """Whose ranks compute."""
     tokenizer: Optional[Tokenizer]
+    """None: prompts are ids, and texts are empty."""
     eos_ids: tuple[int, ...]
     """Tokens that end a text."""
     context: Optional[int]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Processes(Closing):
-    """All of them, once they have met: each opens the same artifact, and rank 0 says what is run.
+    """All of them, once they have met (shardrt.join). Each opens the same artifact, and rank 0 says what is run.
 
         with shardrt.join() as processes, shardrt.Session("model.shard", processes=processes) as session:
             if processes.rank > 0:
@@ -27,6 +27,11 @@ class Processes(Closing):
     At the end of the `with` all of them end alike: what one of them raised the others raise as well. Where there is one
     process alone, its ranks are threads.
     """
+
+    rank: int
+    """Of this process, from 0."""
+    num_ranks: int
+    """Of all processes; 1: there is this one alone."""
 
     def __init__(self, handle: Optional[int]) -> None:
         self._handle, self._closed, self._process = handle, False, os.getpid()
@@ -88,8 +93,9 @@ def join(
 ) -> Processes:
     """Meets all others, and returns when they are there.
 
-    rendezvous: "HOST:PORT" of rank 0, with rank, num_ranks and job of this process; None: as the launcher says, or
-        SHARDC_RENDEZVOUS, SHARDC_RANK, SHARDC_WORLD_SIZE and SHARDC_JOB.
+    rendezvous: "HOST:PORT" of rank 0; None: all is as the launcher says, or SHARDC_RENDEZVOUS, SHARDC_RANK,
+        SHARDC_WORLD_SIZE and SHARDC_JOB.
+    rank, num_ranks, job: with a rendezvous: of this process, of all, and a name that all of them say.
     timeout: seconds for all to come; None: 60, or SHARDC_TIMEOUT.
     """
     options = JoinOptionsOfC(

@@ -92,7 +92,8 @@ class Sampling:
         """The token at a position, of the logits for it (of any float type), and the logarithm of the probability that
         the model gives it: before bias, penalties and temperature.
 
-        history: ids so far, of which the first `prompt` were given. position: of the new token, from 0, in its text.
+        history: ids so far, of which the first `prompt` were given.
+        position: of the new token, from 0, in its text.
         """
         values = np.asarray(logits).astype(np.float64).reshape(-1)
         scores = self.adjusted(values, history, prompt)

@@ -24,12 +24,14 @@ WANTED = ("last", "all", "none")
 
 @dataclass(frozen=True)
 class Row:
-    """New positions of a sequence. `inputs` are those of a request of it alone, without past. `wanted`: outputs of its
-    "last" position, of "all" of them, or of "none"."""
+    """New positions of a sequence."""
 
     sequence: Sequence
+    """Whose they are."""
     inputs: Mapping[str, Any]
+    """Those of a request of it alone, without past."""
     wanted: str = "last"
+    """Outputs of its "last" position, of "all" of them, or of "none"."""
 
 
 class Pool(Closing):
@@ -68,11 +70,13 @@ class Pool(Closing):
 
     @property
     def pages(self) -> int:
+        """In all."""
         with self._using() as handle:
             return int(library().shardrt_pool_pages(handle))
 
     @property
     def free_pages(self) -> int:
+        """That no sequence has."""
         with self._using() as handle:
             return int(library().shardrt_pool_free_pages(handle))
 

@@ -45,9 +45,11 @@ class Counts:
     running: int
     """Texts that have pages."""
     pages: int
+    """Of keys and values, in all."""
     free_pages: int
     """Texts that have ended keep theirs while nobody needs them, for others that begin alike."""
     steps: int
+    """That were run."""
     tokens: int
     """Positions computed."""
     made: int
@@ -72,10 +74,16 @@ class Server(Closing):
     reopen: opens a session that is lost again, called with it and with what went wrong, on a thread of the server; what it
         raises ends the server. None: Session.reopen.
     keeps_texts: texts go on where they were once the session is open again; False: they end with what went wrong.
+
     Further arguments are those of Session.
     """
 
     session: Session
+    """Whose ranks compute."""
+    positions: int
+    """As it was asked for."""
+    most_waiting: int
+    """Likewise."""
 
     def __init__(
         self,
@@ -216,6 +224,7 @@ class Server(Closing):
             pass
 
     def counts(self) -> Counts:
+        """What it is at, and has done so far."""
         found = CountsOfC(size=ctypes.sizeof(CountsOfC))
         with self._lock:
             if self._handle is None:

@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ValueInfo:
-    """An input or output. `dims` are sizes as text: "8", or what follows from a request: "batch", "past + seq". A cache
-    is kept by a State, or by sequences, in place of the caller."""
+    """An input or output."""
 
     name: str
+    """As the model has it."""
     dtype: str
+    """Of its elements: "int64", "float32", "bfloat16"."""
     dims: tuple[str, ...]
+    """Sizes as text: "8", or what follows from a request: "batch", "past + seq"."""
     is_cache: bool
+    """It is kept by a State, or by sequences, in place of the caller."""
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype} [{', '.join(self.dims)}]" + (" (cache)" if self.is_cache else "")
@@ -43,15 +46,19 @@ class ValueInfo:
 
 @dataclass(frozen=True)
 class Spent:
-    """Seconds that ranks of this process have spent, added up, and on what: kind "collective" over the axes that `name` has
-    ("tp", "ep,tp"), "busy" of the stage `name` in steps, "receive" waiting there for other stages, "active" of a server's
-    replicas. `adders` are the ranks, or replicas, that add to it now. On the host: ranks on other devices have none."""
+    """What ranks of this process have spent, added up. On the host: ranks on other devices have none."""
 
     kind: str
+    """"collective" over some axes, "busy" of a stage in steps, "receive" waiting there for other stages, "active" of a
+    server's replicas."""
     name: str
+    """The axes ("tp", "ep,tp"), or the stage."""
     seconds: float
+    """Of all that add to it."""
     count: int
+    """How often that was."""
     adders: int
+    """Ranks, or replicas, that add to it now."""
 
 
 def _infos(count: int, get: Any, session: int) -> tuple[ValueInfo, ...]:
@@ -120,7 +127,8 @@ class Session(Closing):
     native_code: False runs no code of the artifact's, and raises where it has some.
     loads_beside: open at once, and read weights beside the first runs.
     preflight: check that ranks fit and reach each other, and load nothing: statistics() then says what they need, and all runs
-        raise. cache_positions: of KV caches, at batch 1, that have to fit, too.
+        raise.
+    cache_positions: of KV caches, at batch 1, that have to fit, too, where it is a preflight.
     measure: keep times of instructions, for statistics() and write_trace().
     processes: of which each is a rank (shardrt.join); None: ranks are threads of this one.
     progress: called with the bytes of weights that have come, and those of all, by some thread; True: a bar on stderr; None:
@@ -128,14 +136,19 @@ class Session(Closing):
     """
 
     artifact: str
+    """The folder."""
     weights_root: Optional[str]
     """As it was given."""
     inputs: tuple[ValueInfo, ...]
+    """Of the model, in its order."""
     outputs: tuple[ValueInfo, ...]
+    """Likewise."""
     world_size: int
     """Ranks, of all stages and replicas."""
     num_stages: int
+    """Of each replica's pipeline (--pp)."""
     num_replicas: int
+    """Of the model (--dp)."""
     page: int
     """Positions of a page, of a model that was compiled with --serve (Pool); else 0."""
     is_causal: bool
@@ -271,6 +284,7 @@ class Session(Closing):
             __dlpack__: in place where they are dense and row-major, else copied once; from device to device where they are
             in memory of a GPU. They are what is returned then, and complete. After an error their contents are undefined.
         deadline: seconds after which the run ends with DeadlineExceeded.
+        cancellation: who may end it from another thread, with Cancelled.
 
         Other outputs are NumPy arrays in memory of their own, which is the runtime's: nothing is copied, and later runs leave
         them alone. (torch.from_dlpack takes them without a copy as well.)

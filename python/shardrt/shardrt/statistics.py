@@ -17,99 +17,143 @@ from ._library import (
 )
 from .errors import check
 
+__all__ = ["Collective", "Device", "Instruction", "Launches", "RankMemory", "RankNeeds", "Statistics", "devices"]
+
 
 @dataclass(frozen=True)
 class Device:
-    """`refusal` says why it cannot be used, or is empty. Number -1: the backend has none here."""
+    """Something to run on."""
 
     backend: str
+    """"host", "cuda"."""
     number: int
+    """From 0; -1: the backend has none here."""
     name: str
+    """As its maker calls it."""
     architecture: str
+    """What code is for: "avx2", "sm_90"."""
     memory_bytes: int
+    """In all."""
     free_bytes: int
+    """That nobody had taken when it was opened; 0: it was not."""
     refusal: str
+    """Why it cannot be used, or empty."""
 
 
 @dataclass(frozen=True)
 class Launches:
-    """How often ranks have run a program, of all runs: launch after launch, as a device had just captured it, with some
-    launches set anew, or as it had captured it."""
+    """How often ranks have run a program, of all runs."""
 
     launched: int
+    """Launch after launch."""
     captured: int
+    """As a device had just captured it."""
     updated: int
+    """As it had captured it, with some launches set anew."""
     replayed: int
+    """As it had captured it."""
 
 
 @dataclass(frozen=True)
 class RankMemory:
-    """Bytes of a rank: its parts of weights, of these packed ones, what loading has computed, intermediate values with scratch,
-    of these values alone, and copies of weights as kernels read them."""
+    """Bytes of a rank."""
 
     rank: int
+    """Its number in the world."""
     weight_bytes: int
+    """Its parts of weights."""
     packed_bytes: int
+    """Of these, what was copied into memory of its own."""
     loaded_bytes: int
+    """What loading has computed of weights."""
     arena_bytes: int
+    """Intermediate values, scratch and packed inputs."""
     value_bytes: int
+    """Of these, the values of the last run."""
     arranged_bytes: int
+    """Copies of weights as kernels read them, which ranks of a process share."""
 
 
 @dataclass(frozen=True)
 class Collective:
-    """One of the last run, as a group of ranks saw it: bytes of its whole value, and those that its ranks sent."""
+    """One of the last run, as a group of ranks saw it."""
 
     kind: str
+    """"all_reduce", "all_gather", ..."""
     node: str
+    """Of the ONNX model."""
     group_size: int
+    """Ranks that meet."""
     bytes: int
+    """Of its whole value."""
     wire_bytes: int
+    """That its ranks sent, together."""
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """Of a session that measures, over all runs of the last sizes: milliseconds are the mean over ranks of the sum over runs,
-    bytes and multiply_adds those of one rank in one run. has_first: the first run, which waits for weights, is among them."""
+    """Of a session that measures, over all runs of the last sizes."""
 
     kernel: str
+    """That it calls: "MatMul", "all_reduce"."""
     node: str
+    """Of the ONNX model."""
     is_collective: bool
+    """Waits for other ranks are in its time."""
     runs: int
+    """That were measured."""
     has_first: bool
+    """The first run, which waits for weights, is among them, since there is no other."""
     milliseconds: float
+    """The mean over ranks of the sum over runs."""
     bytes: int
+    """Of the operands of one rank, in one run."""
     multiply_adds: int
+    """Likewise, of a product; else 0."""
 
 
 @dataclass(frozen=True)
 class RankNeeds:
-    """Bytes that a rank needs of its device: weights, values of the smallest request, caches of the positions that were asked
-    for, and of one more position at batch 1."""
+    """Bytes that a rank needs of its device, of the host without what is mapped."""
 
     rank: str
+    """"rank 5 (pp 1, tp 1)"."""
     device: str
+    """"device 0 (NVIDIA H200, sm_90)"."""
     weight_bytes: int
+    """Of its weights, and of what is computed of them."""
     value_bytes: int
+    """Of values of the smallest request, without scratch."""
     cache_bytes: int
+    """Of KV caches of the positions that were asked for (cache_positions)."""
     cache_position_bytes: int
+    """Of all its KV caches, for one position of a text."""
     free_bytes: int
+    """That the device has, for all ranks on it."""
     is_host: bool
+    """The device is the host."""
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of the ranks of this process, as it was then. `placement` are lines for a reader: where each rank is, and for how many
-    positions there is room. `host_kernels` and `host_instructions`: what a device lacks, so that values go to the host."""
+    """Of the ranks of this process, as it was then (Session.statistics)."""
 
     launches: Launches
+    """How often ranks have run their programs, and how."""
     ranks: tuple[RankMemory, ...]
+    """What each has of memory."""
     collectives: tuple[Collective, ...]
+    """Of the last run."""
     instructions: tuple[Instruction, ...]
+    """Times, of a session that measures."""
     needs: tuple[RankNeeds, ...]
+    """What each needs of its device."""
     placement: tuple[str, ...]
+    """Lines for a reader: where each rank is, and for how many positions there is room."""
     host_kernels: tuple[str, ...]
+    """Kernels that a device lacks, so that values go to the host."""
     host_instructions: tuple[str, ...]
+    """Instructions that are run there for it."""
 
 
 def _made(kind: Any, of_c: Any) -> Any:

@@ -21,6 +21,7 @@ class Token:
     """One of a text."""
 
     id: int
+    """Of the vocabulary."""
     logprob: Optional[float] = None
     """Logarithm of the probability that the model gives it, where it was asked for."""
     top_logprobs: tuple[tuple[int, float], ...] = ()
@@ -37,14 +38,18 @@ class Chooser:
     """Draws tokens as shardrt.Generator does."""
 
     sampling: Sampling = Sampling()
+    """How; greedily by default."""
     prompt: int = 0
     """Tokens that were given."""
     ends: Collection[int] = ()
     """Tokens that end a text."""
     logprobs: bool = False
+    """Tokens have their log-probability."""
     top_logprobs: int = 0
+    """And those of the likeliest, so many."""
 
     def __call__(self, logits: Logits, ids: list[int]) -> Token:
+        """The next one, of the logits of the last position and the ids so far."""
         logprob: Optional[float] = None
         if not self.logprobs and self._is_plain():
             token = int(logits.argmax())
@@ -64,6 +69,13 @@ class Chooser:
 class Text:
     """Under way in a server (Server.submit). Threads may share it."""
 
+    number: int
+    """Of the server's texts, from 1."""
+    prompt: list[int]
+    """Ids that it began with."""
+    error: Optional[BaseException]
+    """What ended it, if something went wrong."""
+
     def __init__(self, number: int, prompt: list[int], choose: Optional[Choose],
                  listener: Optional[Callable[[Text, Optional[Token]], None]]) -> None:  # fmt: skip
         self.number, self.prompt = number, prompt
@@ -75,15 +87,16 @@ class Text:
         self._handle: Optional[int] = None
         self._over = False
         self._failed: Optional[BaseException] = None  # of a function of the request
-        self.error: Optional[BaseException] = None
-        """What ended it, if something went wrong."""
+        self.error = None
 
     @property
     def has_begun(self) -> bool:
+        """It has a new token."""
         return bool(self._tokens)
 
     @property
     def is_done(self) -> bool:
+        """It has ended, well or not."""
         return self._over
 
     @property

@@ -21,6 +21,8 @@ from typing import Any, Optional, Union
 from ._extras import need
 from ._token_bytes import bytes_of, kinds_of
 
+__all__ = ["TextStream", "Tokenizer"]
+
 _BROKEN = "\N{REPLACEMENT CHARACTER}"  # how tokenizers decodes what is no character, or not yet one
 _MOST_BEFORE = 16  # tokens of what is before a stream that it looks at
 _MOST_HELD = 64  # tokens of a stream that may wait for the end of a character
@@ -30,8 +32,11 @@ class Tokenizer:
     """Threads may share it."""
 
     bos_token: Optional[str]
+    """The token that begins a text, where tokenizer_config.json says so."""
     eos_token: Optional[str]
+    """The one that ends it, likewise."""
     chat_template: Optional[str]
+    """Of Jinja, if there is one."""
     pad_id: Optional[int]
     """What stands behind the end of a text that is shorter than others."""
 
@@ -73,17 +78,27 @@ class Tokenizer:
         return cls(read, config=config, chat_template=template.read_text(encoding="utf-8") if template.is_file() else None)
 
     def encode(self, text: str, *, special: bool = True) -> list[int]:
-        """Ids of a text. special: with those that the tokenizer puts around it, such as the one that begins a text."""
-        text.encode()  # half of a surrogate pair is an error, also where the package takes it
+        """Ids of a text.
+
+        special: with those that the tokenizer puts around it, such as the one that begins a text.
+        """
+        if isinstance(text, str):
+            text.encode()  # half of a surrogate pair is an error, also where the package takes it
         return list(self._inner.encode(text, add_special_tokens=special).ids)
 
     def decode(self, ids: Sequence[int], *, special: bool = False) -> str:
-        """The text of ids. special: with those that stand for no text, such as the one that ends it."""
+        """The text of ids.
+
+        special: with those that stand for no text, such as the one that ends it.
+        """
         return str(self._inner.decode(list(ids), skip_special_tokens=not special))
 
     def stream(self, *, special: bool = False, after: Sequence[int] = ()) -> TextStream:
-        """A decoder of ids that come one after the other. after: ids before them, whose text is out: a word may begin with the
-        space that is between."""
+        """A decoder of ids that come one after the other.
+
+        special: as for decode.
+        after: ids before them, whose text is out: a word may begin with the space that is between.
+        """
         return TextStream(self, special, after)
 
     def id_of(self, token: str) -> Optional[int]:
