@@ -108,6 +108,9 @@ class Wheels(unittest.TestCase):
         data = self.folder / "model/test_data_set_0"
         said = run("shardrun", "programs.shard", "--inputs", data, "--expect", data, cwd=self.folder, env=self.clean)
         self.assertIn("3 ranks, 1 run", said)
+        said = run("shardrun", "--version", env=self.clean)
+        self.assertIn("artifact format", said)
+        self.assertEqual(run("shardrt", "--version", env=self.clean), said.replace("shardrun", "shardrt"))
 
     def test_generates(self):
         """By ids of tokens: what makes them of text is an extra."""

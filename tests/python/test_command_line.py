@@ -2,21 +2,23 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import unittest
 
 from tests.python import support
 from tests.python.served_decoder import PROMPT, Served
-from tests.support import BIN
+from tests.support import BIN, program
 
 import shardrt  # isort: skip
 
 
 class Generate(Served):
-    def shardrt(self, *arguments, given=None):
+    def shardrt(self, *arguments, given=None, **more):
         command = [sys.executable, "-m", "shardrt", *map(str, arguments)]
-        return subprocess.run(command, cwd=support.PACKAGES[0], capture_output=True, text=True, input=given, timeout=120)
+        return subprocess.run(command, cwd=support.PACKAGES[0], capture_output=True, text=True, input=given, timeout=120,
+                              env=os.environ | more)  # fmt: skip
 
     def generate(self, *arguments, given=None):
         done = self.shardrt("generate", self.artifact, "--tokenizer", self.folder, *arguments, given=given)
@@ -95,6 +97,17 @@ class Generate(Served):
             process.stdout.close()
             self.assertEqual((process.stderr.read(), process.wait()), ("", 1))
 
+    def test_version(self):
+        """As shardrun says it, where one of this version is there."""
+        said = self.shardrt("--version", PATH=str(BIN)).stdout
+        self.assertEqual(said, program("shardrun", "--version").stdout.replace("shardrun", "shardrt"))
+        self.assertRegex(said, rf"^shardrt {re.escape(shardrt.__version__)}( \(\w+\))?\nartifact format \d+")
+        other = self.folder / "shardrun"
+        other.write_text("#!/bin/sh\necho shardrun 0.0.9 '(123)'\n")
+        other.chmod(0o755)
+        for path in (self.folder, self.folder / "nothing"):
+            self.assertEqual(self.shardrt("--version", PATH=str(path)).stdout, f"shardrt {shardrt.__version__}\n")
+
     def test_mistakes(self):
         for said, arguments in (("temperature is -1.0, expected 0 or more", ("generate", "nowhere", "--temperature", "-1")),
                                 ("nowhere.*manifest", ("generate", "nowhere", "--prompt", "a")),
@@ -105,7 +118,6 @@ class Generate(Served):
             self.assertNotEqual(done.returncode, 0)
             self.assertRegex(done.stderr, said)
             self.assertNotIn("Traceback", done.stderr)
-        self.assertEqual(self.shardrt("--version").stdout, f"shardrt {shardrt.__version__}\n")
         self.assertIn("generate", self.shardrt("--help").stdout)
 
 

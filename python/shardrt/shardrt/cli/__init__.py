@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 # Module of this folder, and what its command does.
 COMMANDS = {
@@ -16,13 +16,22 @@ COMMANDS = {
 }
 
 
+class _Version(argparse.Action):
+    """Nothing is asked before somebody wants to know."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from .. import __version__
+        from .._program import version_text
+
+        print(version_text(parser.prog, __version__))
+        parser.exit()
+
+
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """What goes wrong is one line on stderr, and a status that is not 0."""
-    from .. import __version__
-
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(prog="shardrt", description="Runs transformers that shardc compiled for many devices.")
-    parser.add_argument("--version", action="version", version=f"shardrt {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="the version, the commit that was built, and the format of artifacts")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, does in COMMANDS.items():
         command = commands.add_parser(name, help=does, description=does[0].upper() + does[1:] + ".")

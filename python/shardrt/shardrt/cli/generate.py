@@ -21,7 +21,7 @@ _NUMBERS = ("max_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("artifact", help="a decoder, better one that was compiled with shardc --serve")
+    parser.add_argument("artifact", help="a compiled decoder; with shardc --serve all texts run in one step")
     parser.add_argument("--tokenizer", help="tokenizer.json or its folder; else that beside the model")
     prompts = parser.add_argument_group("prompts, all of which run in one batch (none: what comes on stdin)")
     prompts.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="may come several times")
