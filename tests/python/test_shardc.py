@@ -1,10 +1,8 @@
 """The Python package shardc: plans as values, errors with node and remedy, and what tests of plans say."""
 
-import ast
 import io
 import json
 import os
-import subprocess
 import sys
 import unittest
 from unittest import mock
@@ -163,21 +161,6 @@ class Rules(EndToEnd):
             self.assertIn(words, str(caught.exception))
         with self.assertRaises(CompileError):
             assert_plan(plan, "max of everything")
-
-
-class Sources(unittest.TestCase):
-    def test_types(self):
-        packages = [next(package.glob("*/py.typed")).parent for package in support.PACKAGES]
-        done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", "/dev/null", *packages],
-                              capture_output=True, text=True)  # fmt: skip
-        self.assertEqual(done.returncode, 0, done.stdout)
-
-    def test_read_by_the_oldest_python(self):
-        files = [file for package in support.PACKAGES for file in package.rglob("*.py")]
-        self.assertGreater(len(files), 10)
-        for file in files:
-            with self.subTest(file.name):
-                ast.parse(file.read_text(), feature_version=(3, 9))
 
 
 if __name__ == "__main__":

@@ -448,6 +448,8 @@ class Caches(EndToEnd):
 
     def test_a_preflight_with_positions_of_caches(self):
         artifact = self.compile(self.folder / "model.onnx", 2)
+        with shardrt.Session(artifact) as session:
+            self.assertEqual([each.cache_position_bytes for each in session.statistics().needs], [2 * 2 * HEADS // 2 * SIZE * 4] * 2)
         with shardrt.Session(artifact, preflight=True, cache_positions=1000) as session:
             for needs in session.statistics().needs:  # keys and values of two layers, and half of the heads
                 self.assertEqual(needs.cache_position_bytes, 2 * 2 * HEADS // 2 * SIZE * 4)

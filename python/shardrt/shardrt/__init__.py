@@ -12,6 +12,7 @@
 
 from ._library import library as _library
 from .bindings import Binding
+from .cancellation import Cancellation
 from .encoding import run_texts
 from .errors import ArtifactError, Busy, Cancelled, DeadlineExceeded, Error, InvalidArgument, Unavailable
 from .generation import Generation, Options, Piece
@@ -20,7 +21,7 @@ from .processes import Processes, join
 from .sampling import Sampling
 from .sequences import Pool, Row, Sequence
 from .server import Counts, Server
-from .session import Cancellation, Session, Spent, ValueInfo
+from .session import Session, Spent, ValueInfo
 from .state import State
 from .statistics import Device, Statistics, devices
 from .texts import Chooser, Text, Token

@@ -10,8 +10,8 @@ from typing import Optional
 
 from ._groups import Branch, Group, Prompt
 from ._steps import NewTokens, Steps
+from .cancellation import Cancellation
 from .generation import Piece
-from .session import Cancellation
 
 
 @dataclass(frozen=True)

@@ -130,6 +130,14 @@ class RowOfC(ctypes.Structure):
     ]
 
 
+class BatchRequestOfC(ctypes.Structure):
+    _fields_ = [("inputs", ctypes.POINTER(TensorOfC)), ("num_inputs", ctypes.c_size_t), ("result", ctypes.c_void_p)]
+
+
+class BatchStepOfC(ctypes.Structure):
+    _fields_ = [("rows", ctypes.POINTER(RowOfC)), ("num_rows", ctypes.c_size_t), ("result", ctypes.c_void_p)]
+
+
 REOPEN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 CHOOSE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.POINTER(ctypes.c_float), ctypes.c_size_t, ctypes.c_void_p)
 ON_TOKEN = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
@@ -251,8 +259,10 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "result_unbind": (_I, [_P]),
     "submit": (_I, [_P, _P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(TensorOfC), _N, _P, OnEndOfC, _TO]),
     "request_cancel": (None, [_P]),
+    "request_wait": (_I, [_P]),
     "request_destroy": (None, [_P]),
     "run_into": (_I, [_P, _P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(TensorOfC), _N, _P]),
+    "run_batch": (_I, [_P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(BatchRequestOfC), _N]),
     "state_create": (_I, [_P, _L, _TO]),
     "state_fork": (_I, [_P, _TO]),
     "state_reset": (None, [_P]),
@@ -277,7 +287,6 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "sequence_truncate": (_I, [_P, _L]),
     "sequence_length": (_L, [_P]),
     "sequence_destroy": (None, [_P]),
-    "conclude": (_I, [_P, _I, ctypes.c_char_p]),
     "server_create": (_I, [_P, ctypes.POINTER(ServerOptionsOfC), _TO]),
     "server_destroy": (None, [_P]),
     "server_submit": (_I, [_P, ctypes.POINTER(TextRequestOfC), _TO]),
@@ -285,6 +294,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "text_cancel": (None, [_P]),
     "text_destroy": (None, [_P]),
     "step_into_with": (_I, [_P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(RowOfC), _N, _P]),
+    "step_batch": (_I, [_P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(BatchStepOfC), _N]),
 }
 
 _loaded: Optional[ctypes.CDLL] = None

@@ -8,8 +8,9 @@ from typing import Any, Optional, Protocol, cast
 
 from ._tensors import Array
 from ._text_inputs import TextInputs
+from .cancellation import Cancellation
 from .sequences import Pool, Row, Sequence as RowSequence
-from .session import Cancellation, Session
+from .session import Session
 from .state import State
 
 

@@ -13,11 +13,12 @@ from . import _dlpack
 from ._library import ViewOfC, library
 from ._tensors import name_of
 from ._types import NAMES, NUMBERS
+from .cancellation import Cancellation, run_options
 from .errors import InvalidArgument, check
 
 if TYPE_CHECKING:
     from ._tensors import Result
-    from .session import Cancellation, Session
+    from .session import Session
     from .state import State
 
 
@@ -95,8 +96,6 @@ class Binding:
         cancellation: Optional[Cancellation] = None,
     ) -> dict[str, Any]:
         """As Session.run; `inputs` are those that are not bound."""
-        from .session import run_options
-
         session, (given, there) = self._session, self._session._inputs_of(inputs or {})
         for name in there.arrays if there else ():
             if name in self._inputs.arrays:

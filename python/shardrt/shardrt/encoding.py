@@ -9,7 +9,8 @@ import numpy as np
 
 from ._tensors import Array
 from ._types import dtype_of
-from .session import Cancellation, Session, ValueInfo
+from .cancellation import Cancellation
+from .session import Session, ValueInfo
 from .tokenizer import Tokenizer
 
 # How exporters name what follows from the tokens. (Of a text that is no pair all types are 0.)
@@ -97,6 +98,8 @@ def _own(output: Array, info: ValueInfo, tokens: ValueInfo, place: int, count: i
     if not info.dims or (info.dims[0] != batch and not batch.isdigit()):
         return output
     symbolic, deep = not length.isdigit(), len(info.dims) > 2
-    own = (slice(count) if dim == length and (symbolic or (axis == 0 and deep)) else slice(None)
-           for axis, dim in enumerate(info.dims[1:]))  # fmt: skip
-    return output[(place, *own)]
+    own: list[Any] = [place]
+    for axis, dim in enumerate(info.dims[1:]):
+        own.append(slice(count) if dim == length and (symbolic or (axis == 0 and deep)) else slice(None))
+    found: Array = output[tuple(own)]
+    return found

@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Optional, Union, cast, overload
+from typing import TYPE_CHECKING, Any, Optional, Union, cast, overload
 
 from . import _model_files
 from ._batch import Batch, Queue, Wanted, encoded, pages_of, texts_of
@@ -24,10 +24,16 @@ from ._held import Closing
 from ._replicas import side_by_side
 from ._steps import RequestSteps, RowSteps, Steps
 from ._text_inputs import TextInputs
+from .cancellation import Cancellation
 from .generation import Generation, Options, Piece
 from .sequences import Pool
-from .session import Cancellation, Session
+from .session import Session
 from .tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # which type checkers have; nothing is needed to run
+
+    from ._keywords import OptionsKeywords, SessionKeywords
 
 PromptLike = Union[str, Sequence[int]]
 File = Union[str, "os.PathLike[str]"]
@@ -71,7 +77,7 @@ class Generator(Closing):
         positions: Optional[int] = None,
         batch: int = 64,
         step_tokens: int = 2048,
-        **session: Any,
+        **session: Unpack[SessionKeywords],
     ) -> None:
         self._handle: Optional[Session] = None
         self._owns = not isinstance(artifact, Session)
@@ -99,12 +105,22 @@ class Generator(Closing):
             raise
 
     @overload
-    def generate(
-        self, prompts: str, *, inputs: Extra = ..., cancellation: Optional[Cancellation] = ..., **options: Any
+    def generate(  # type: ignore[overload-overlap]  # a string is no list of prompts
+        self,
+        prompts: str,
+        *,
+        inputs: Extra = ...,
+        cancellation: Optional[Cancellation] = ...,
+        **options: Unpack[OptionsKeywords],
     ) -> Generation: ...
     @overload
     def generate(
-        self, prompts: Sequence[PromptLike], *, inputs: Extra = ..., cancellation: Optional[Cancellation] = ..., **options: Any
+        self,
+        prompts: Sequence[PromptLike],
+        *,
+        inputs: Extra = ...,
+        cancellation: Optional[Cancellation] = ...,
+        **options: Unpack[OptionsKeywords],
     ) -> list[Generation]: ...
     def generate(
         self,
@@ -112,12 +128,13 @@ class Generator(Closing):
         *,
         inputs: Extra = None,
         cancellation: Optional[Cancellation] = None,
-        **options: Any,
+        **options: Unpack[OptionsKeywords],
     ) -> Union[Generation, list[Generation]]:
         """Whole texts: of a string one, of a list of strings (or of lists of ids) a list, `n` for each prompt.
 
         options: fields of Options: max_tokens, temperature, top_p, seed, stop, n, beams, ...
         inputs: what the model takes of each prompt beside its tokens, such as encoder_hidden_states.
+        cancellation: who may end it from another thread, with Cancelled.
 
         All prompts are in one batch; what a prompt gets does not depend on the others.
         """
@@ -138,7 +155,7 @@ class Generator(Closing):
         *,
         inputs: Extra = None,
         cancellation: Optional[Cancellation] = None,
-        **options: Any,
+        **options: Unpack[OptionsKeywords],
     ) -> Iterator[Piece]:
         """The same token by token, as they come; who stops listening ends it."""
         asked = Options(**options)
@@ -146,22 +163,33 @@ class Generator(Closing):
             raise ValueError("beams are known at their end: use generate")
         return self._run(self._prompts(prompts, inputs, asked), cancellation, [])
 
+    @overload
+    async def generate_async(  # type: ignore[overload-overlap]
+        self, prompts: str, *, inputs: Extra = ..., **options: Unpack[OptionsKeywords]
+    ) -> Generation: ...
+    @overload
     async def generate_async(
-        self, prompts: Union[str, Sequence[PromptLike]], **options: Any
+        self, prompts: Sequence[PromptLike], *, inputs: Extra = ..., **options: Unpack[OptionsKeywords]
+    ) -> list[Generation]: ...
+    async def generate_async(
+        self, prompts: Union[str, Sequence[PromptLike]], *, inputs: Extra = None, **options: Unpack[OptionsKeywords]
     ) -> Union[Generation, list[Generation]]:
         """As generate, on a thread beside the event loop. If the task is cancelled, so is the step that runs."""
         cancellation = Cancellation()
-        call = functools.partial(self.generate, cast(Any, prompts), cancellation=cancellation, **options)
         try:
-            return await asyncio.to_thread(call)
+            return await asyncio.to_thread(
+                lambda: self.generate(cast(Any, prompts), inputs=inputs, cancellation=cancellation, **options)
+            )
         except asyncio.CancelledError:
             cancellation.cancel()
             raise
 
-    async def stream_async(self, prompts: Union[str, Sequence[PromptLike]], **options: Any) -> AsyncIterator[Piece]:
+    async def stream_async(
+        self, prompts: Union[str, Sequence[PromptLike]], *, inputs: Extra = None, **options: Unpack[OptionsKeywords]
+    ) -> AsyncIterator[Piece]:
         """As stream, with steps on a thread beside the event loop; ends with its task, too."""
         cancellation = Cancellation()
-        pieces = self.stream(prompts, cancellation=cancellation, **options)
+        pieces = self.stream(prompts, inputs=inputs, cancellation=cancellation, **options)
         loop = asyncio.get_running_loop()
         try:
             while True:
@@ -185,13 +213,23 @@ class Generator(Closing):
         *,
         tools: Optional[Sequence[Any]] = None,
         variables: Optional[Mapping[str, Any]] = None,
-        **options: Any,
+        inputs: Extra = None,
+        cancellation: Optional[Cancellation] = None,
+        **options: Unpack[OptionsKeywords],
     ) -> Generation:
-        """The answer in a conversation, [{"role": "user", "content": "Hello"}]; options as for generate. `variables` are
-        further ones of the model's chat template, {"enable_thinking": False} say."""
+        """The answer in a conversation.
+
+            generator.chat([{"role": "user", "content": "Hello"}], max_tokens=50).text
+
+        tools: that the model may call, as its chat template takes them.
+        variables: further ones of the chat template, {"enable_thinking": False} say.
+        inputs: of one prompt, and cancellation and options as for generate.
+        """
         if self.tokenizer is None:
             raise ValueError("a chat needs a tokenizer: give tokenizer=")
-        return self.generate([self.tokenizer.chat(messages, tools, **(variables or {}))], **{"continues": False, **options})[0]
+        options.setdefault("continues", False)
+        prompt = self.tokenizer.chat(messages, tools, **(variables or {}))
+        return self.generate([prompt], inputs=inputs, cancellation=cancellation, **options)[0]
 
     def close(self) -> None:
         """Gives all back; a Session that was given stays open."""

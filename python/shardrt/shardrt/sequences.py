@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ._held import Closing, Held
-from ._library import RowOfC, library
+from ._library import BatchStepOfC, RowOfC, library
 from ._tensors import Array, Inputs
 from ._types import dtype_of
+from .cancellation import Cancellation, run_options
 from .errors import check
-from .session import Cancellation, Session, run_options
+from .session import Session
 
 WANTED = ("last", "all", "none")
 
@@ -104,23 +105,53 @@ class Pool(Closing):
         """Runs rows of different sequences, which then have their positions. Outputs have what is wanted, row after row,
         [1, positions, ...]; those of caches are not there. After an error the sequences are as before.
 
+        rows: of sequences of this pool, each in one row alone.
         deadline: seconds after which the step ends with DeadlineExceeded.
+        cancellation: who may end it from another thread, with Cancelled.
         """
-        session = self._session
-        for info in session.outputs:
-            dtype_of(info.dtype, f"output '{info.name}'")
-        inputs = [Inputs(row.inputs, session._by_name) for row in rows]
-        all_rows = (RowOfC * len(rows))()
+        session, options = self._session, run_options(deadline, cancellation)
+        held = self._inputs_of(rows)
         with session._using() as opened, self._using() as handle:
-            for of_c, row, given in zip(all_rows, rows, inputs):
-                if row.wanted not in WANTED:
-                    raise ValueError(f"wanted is {row.wanted!r}, expected one of {', '.join(WANTED)}")
-                of_c.sequence, of_c.inputs, of_c.num_inputs = row.sequence._handle_in(self), given.tensors, len(given.tensors)
-                of_c.wanted = WANTED.index(row.wanted)
-            options = run_options(deadline, cancellation)
-            result = session._results.take(opened)
-            check(library().shardrt_step_into_with(handle, ctypes.byref(options), all_rows, len(rows), result.handle))
+            of_c, result = self._rows_of_c(rows, held), session._results.take(opened)
+            check(library().shardrt_step_into_with(handle, ctypes.byref(options), of_c, len(rows), result.handle))
             return result.arrays(session.outputs, kept=True)
+
+    def step_batch(
+        self, steps: Rows[Rows[Row]], *, deadline: Optional[float] = None, cancellation: Optional[Cancellation] = None
+    ) -> list[dict[str, Array]]:
+        """Runs steps in order, and returns the outputs of each, as step() does: through the stages of a pipeline (--pp) one
+        behind the other, several at a time. After an error all sequences are as before.
+
+            first, second = pool.step_batch([[Row(a, token_of_a)], [Row(b, token_of_b)]])
+
+        steps: rows of each. A sequence is in one of the steps alone.
+        deadline: seconds after which all end with DeadlineExceeded.
+        cancellation: who may end all from another thread, with Cancelled.
+        """
+        session, options = self._session, run_options(deadline, cancellation)
+        held, together = [self._inputs_of(rows) for rows in steps], (BatchStepOfC * len(steps))()
+        with session._using() as opened, self._using() as handle:
+            results = [session._results.take(opened) for _ in steps]
+            for of_c, rows, inputs, result in zip(together, steps, held, results):
+                of_c.rows, of_c.num_rows, of_c.result = self._rows_of_c(rows, inputs), len(rows), result.handle
+            check(library().shardrt_step_batch(handle, ctypes.byref(options), together, len(together)))
+            return [result.arrays(session.outputs, kept=True) for result in results]
+
+    def _inputs_of(self, rows: Rows[Row]) -> list[Inputs]:
+        """Of each; what outputs need is found before anything runs."""
+        for info in self._session.outputs:
+            dtype_of(info.dtype, f"output '{info.name}'")
+        return [Inputs(row.inputs, self._session._by_name) for row in rows]
+
+    def _rows_of_c(self, rows: Rows[Row], inputs: Rows[Inputs]) -> ctypes.Array[RowOfC]:
+        """As C has them; they point into `inputs`."""
+        found = (RowOfC * len(rows))()
+        for of_c, row, given in zip(found, rows, inputs):
+            if row.wanted not in WANTED:
+                raise ValueError(f"wanted is {row.wanted!r}, expected one of {', '.join(WANTED)}")
+            of_c.sequence, of_c.inputs, of_c.num_inputs = row.sequence._handle_in(self), given.tensors, len(given.tensors)
+            of_c.wanted = WANTED.index(row.wanted)
+        return found
 
     async def step_async(self, rows: Rows[Row], *, deadline: Optional[float] = None) -> dict[str, Array]:
         """As step, on a thread beside the event loop. If the task is cancelled, so is the step."""

@@ -17,7 +17,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 
@@ -29,6 +29,11 @@ from ._types import dtype_of
 from .errors import Busy, Error, InvalidArgument, Unavailable, check, last_error
 from .session import Session
 from .texts import Choose, Chooser, Text, Token
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # which type checkers have; nothing is needed to run
+
+    from ._keywords import SessionKeywords, SubmitKeywords
 
 __all__ = ["Counts", "Server", "Text", "Token"]
 
@@ -96,7 +101,7 @@ class Server(Closing):
         logits: Optional[str] = None,
         reopen: Optional[Reopen] = None,
         keeps_texts: bool = True,
-        **session: Any,
+        **session: Unpack[SessionKeywords],
     ) -> None:
         self._handle: Optional[int] = None
         self.positions, self.most_waiting = positions, most_waiting
@@ -178,14 +183,14 @@ class Server(Closing):
             text._give(made.value)
         return text
 
-    async def stream(self, prompt: Sequence[int], **options: Any) -> AsyncIterator[Token]:
+    async def stream(self, prompt: Sequence[int], **options: Unpack[SubmitKeywords]) -> AsyncIterator[Token]:
         """Tokens as they come; arguments are those of submit, but for `listener`. Who stops listening, or is cancelled, ends
         the text. Raises what ended it."""
         with Stream(self, prompt, **options) as stream:
             async for token in stream:
                 yield token
 
-    async def generate(self, prompt: Sequence[int], **options: Any) -> list[int]:
+    async def generate(self, prompt: Sequence[int], **options: Unpack[SubmitKeywords]) -> list[int]:
         """The ids of a whole text."""
         return [token.id async for token in self.stream(prompt, **options)]
 
@@ -311,7 +316,7 @@ class Server(Closing):
 class Stream:
     """A text that was submitted, as tokens on an event loop."""
 
-    def __init__(self, server: Server, prompt: Sequence[int], **options: Any) -> None:
+    def __init__(self, server: Server, prompt: Sequence[int], **options: Unpack[SubmitKeywords]) -> None:
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[Optional[Token]] = asyncio.Queue()
         self.text = server.submit(prompt, listener=self._listen, **options)

@@ -8,16 +8,17 @@ import ctypes
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _progress, _requests
 from ._held import Closing
-from ._library import ON_PROGRESS, OptionsOfC, RunOptionsOfC, SessionInfoOfC, SpentOfC, ValueInfoOfC, library
+from ._library import ON_PROGRESS, BatchRequestOfC, OptionsOfC, SessionInfoOfC, SpentOfC, ValueInfoOfC, library
 from ._tensors import Inputs, Result, Results
 from ._types import NAMES, dtype_of
 from .bindings import Binding, Views, _views_on_devices
+from .cancellation import Cancellation, run_options
 from .errors import check
 from .state import State
 from .statistics import Statistics, statistics_of
@@ -80,43 +81,14 @@ def _close_all() -> None:
         session.close()
 
 
-class Cancellation:
-    """Ends runs that it was given to, from another thread; they raise Cancelled."""
-
-    def __init__(self) -> None:
-        made = ctypes.c_void_p()
-        check(library().shardrt_cancellation_create(ctypes.byref(made)))
-        assert made.value is not None
-        self._handle, self._cancelled = made.value, False
-        weakref.finalize(self, library().shardrt_cancellation_destroy, made.value)
-
-    def cancel(self) -> None:
-        """Runs that have it end, now and later."""
-        self._cancelled = True
-        library().shardrt_cancel(self._handle)
-
-    def __repr__(self) -> str:
-        return f"<shardrt.Cancellation, {'cancelled' if self._cancelled else 'not cancelled'}>"
-
-
-def run_options(deadline: Optional[float], cancellation: Optional[Cancellation]) -> RunOptionsOfC:
-    """As C has them; the deadline is in seconds from now."""
-    options = RunOptionsOfC(size=ctypes.sizeof(RunOptionsOfC))
-    if deadline is not None:
-        options.deadline_ms = max(1, round(deadline * 1000))
-    if cancellation is not None:
-        options.cancellation = cancellation._handle
-    return options
-
-
 class Session(Closing):
     """A compiled model, opened; its ranks are threads of this process.
 
         with shardrt.Session("model.shard") as session:
             logits = session.run({"input_ids": ids})["logits"]
 
-    Threads may share it: requests run side by side on the replicas of an artifact (--dp), else one after the other. A
-    process that was forked after it was opened cannot use it.
+    Threads may share it: requests run side by side on the replicas of an artifact (--dp), else one after the other
+    (run_batch: in the stages of a pipeline at a time). A process that was forked after it was opened cannot use it.
 
     artifact: the folder that shardc wrote. It holds native code: open only what you would run as a program.
     device: "host", "cuda" (each rank on a GPU of its own) or "cuda:0"; None: as the artifact says.
@@ -296,6 +268,35 @@ class Session(Closing):
                 run_into = library().shardrt_run_into
                 check(run_into(handle, kept, ctypes.byref(options), given.tensors, len(given.tensors), result.handle))
                 return result.arrays(self.outputs, state is not None, views)
+
+    def run_batch(
+        self,
+        requests: Sequence[Mapping[str, Any]],
+        *,
+        deadline: Optional[float] = None,
+        cancellation: Optional[Cancellation] = None,
+    ) -> list[dict[str, Any]]:
+        """Runs requests together, and returns the outputs of each, as run() does: over the replicas of an artifact (--dp), and
+        several at a time through the stages of a pipeline (--pp), one behind the other. Each computes what it does alone.
+
+            first, second = session.run_batch([{"input_ids": a}, {"input_ids": b}])
+
+        requests: inputs of each, as for run(), of any sizes. None of them has a state.
+        deadline: seconds after which all end with DeadlineExceeded.
+        cancellation: who may end all from another thread, with Cancelled.
+
+        All are tried; the first error is raised, and then none has outputs.
+        """
+        given = [self._inputs_of(each) for each in requests]
+        self._views_of(None)
+        options, together = run_options(deadline, cancellation), (BatchRequestOfC * len(given))()
+        with contextlib.ExitStack() as bound:
+            handle = bound.enter_context(self._using())
+            results = [bound.enter_context(self._bound(handle, there)) for _, there in given]
+            for of_c, (inputs, _), result in zip(together, given, results):
+                of_c.inputs, of_c.num_inputs, of_c.result = inputs.tensors, len(inputs.tensors), result.handle
+            check(library().shardrt_run_batch(handle, ctypes.byref(options), together, len(together)))
+            return [result.arrays(self.outputs, False) for result in results]
 
     def _inputs_of(self, inputs: Mapping[str, Any]) -> tuple[Inputs, Optional[Views]]:
         """Those of the host, and those that are on a device."""

@@ -1,0 +1,39 @@
+"""How runs end before they are done: by somebody else, or by the clock."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from typing import Optional
+
+from ._library import RunOptionsOfC, library
+from .errors import check
+
+
+class Cancellation:
+    """Ends runs that it was given to, from another thread; they raise Cancelled."""
+
+    def __init__(self) -> None:
+        made = ctypes.c_void_p()
+        check(library().shardrt_cancellation_create(ctypes.byref(made)))
+        assert made.value is not None
+        self._handle, self._cancelled = made.value, False
+        weakref.finalize(self, library().shardrt_cancellation_destroy, made.value)
+
+    def cancel(self) -> None:
+        """Runs that have it end, now and later."""
+        self._cancelled = True
+        library().shardrt_cancel(self._handle)
+
+    def __repr__(self) -> str:
+        return f"<shardrt.Cancellation, {'cancelled' if self._cancelled else 'not cancelled'}>"
+
+
+def run_options(deadline: Optional[float], cancellation: Optional[Cancellation]) -> RunOptionsOfC:
+    """As C has them; the deadline is in seconds from now."""
+    options = RunOptionsOfC(size=ctypes.sizeof(RunOptionsOfC))
+    if deadline is not None:
+        options.deadline_ms = max(1, round(deadline * 1000))
+    if cancellation is not None:
+        options.cancellation = cancellation._handle
+    return options
