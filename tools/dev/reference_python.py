@@ -163,12 +163,12 @@ def default_of(node):
 
 
 def fields(node):
-    """Of a class, (name, declaration, text): properties, too."""
+    """Of a class, (declaration, text): properties, too."""
     for index, each in enumerate(node.body):
         if isinstance(each, ast.AnnAssign) and not each.target.id.startswith("_"):
-            yield each.target.id, f"{each.target.id}: {code(each.annotation)}{default_of(each)}", below(node.body, index)
+            yield f"{each.target.id}: {code(each.annotation)}{default_of(each)}", below(node.body, index)
         elif isinstance(each, FUNCTIONS) and "property" in marks(each) and not each.name.startswith("_"):
-            yield each.name, f"{each.name}: {code(each.returns)}", docstring(each)
+            yield f"{each.name}: {code(each.returns)}", docstring(each)
 
 
 def methods(node):
@@ -202,7 +202,10 @@ def class_parts(node, name):
     yield markdown(docstring(node), names_of(made) if made else ())
     if made:
         yield markdown(docstring(made), names_of(made))
-    yield "\n".join(f"- `{declared}`" + (f": {prose(' '.join(text))}" if text else "") for _, declared, text in fields(node))
+    has = [f"- `{declared}`" + (f": {prose(' '.join(text))}" if text else "") for declared, text in fields(node)]
+    if made and has:
+        yield "What it has:"  # behind a list of arguments
+    yield "\n".join(has)
     for called, all_of_them in methods(node):
         yield f"### {'`' if called.startswith('__') else ''}{name}.{called}{'`' if called.startswith('__') else ''}"
         shown = [each for each in all_of_them if "overload" in marks(each)] or all_of_them
