@@ -30,8 +30,8 @@ Status shardc::runtime::readTensors(const char *function,
       return malformed("no name");
     if (from.type < 0 || from.type > artifact::ElementType_MAX)
       return malformed("type ", from.type, ", which is no shardrt_type");
-    if (from.rank < 0)
-      return malformed("rank ", from.rank);
+    if (from.rank < 0 || from.rank > kMaxRank)
+      return malformed("rank ", from.rank, ", expected 0 to ", kMaxRank);
     if (from.rank > 0 && !from.dims)
       return malformed("rank ", from.rank, ", but no dims");
     to.push_back({from.name,
@@ -119,7 +119,8 @@ Status openSession(const char *path, const shardrt_options *options,
           [call = all.on_progress, context = all.progress_context](
               int64_t loaded, int64_t of) { call(loaded, of, context); });
     if (!(all.timeout_seconds >= 0 && all.timeout_seconds <= 1e6))
-      return argumentError("shardrt_open: timeout_seconds is out of range");
+      return argumentError("shardrt_open: timeout_seconds is ",
+                           all.timeout_seconds, ", expected 0 to 1000000");
     from.timeout = std::chrono::milliseconds(
         std::llround(std::ceil(all.timeout_seconds * 1000)));
   }

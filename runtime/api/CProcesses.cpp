@@ -33,7 +33,9 @@ Status readPlace(const shardrt_join_options &from, ProcessPlace &place) {
                          "', expected HOST:PORT");
   if (from.num_ranks < 1 || from.rank < 0 || from.rank >= from.num_ranks)
     return argumentError("shardrt_join: rank ", from.rank, " of ",
-                         from.num_ranks);
+                         from.num_ranks,
+                         ", expected num_ranks of 1 or more, and rank of 0 to "
+                         "num_ranks - 1");
   place.rank = from.rank;
   place.size = from.num_ranks;
   place.host = text.substr(0, colon);
@@ -51,7 +53,8 @@ Status join(const shardrt_join_options *options, shardrt_processes **into) {
     SHARDC_RETURN_IF_ERROR(
         readOptions("shardrt_join", "shardrt_join_options", *options, all));
     if (!(all.timeout_seconds >= 0 && all.timeout_seconds <= 1e6))
-      return argumentError("shardrt_join: timeout_seconds is out of range");
+      return argumentError("shardrt_join: timeout_seconds is ",
+                           all.timeout_seconds, ", expected 0 to 1000000");
     from.timeout = std::chrono::milliseconds(
         std::llround(std::ceil(all.timeout_seconds * 1000)));
     if (all.rendezvous)

@@ -417,6 +417,11 @@ class RunFlags(Run):
     def test_no_inputs(self):
         self.assert_fails(program("shardrun", self.out), FLAGS, "--inputs", prefix="shardrun: error: ")
 
+    def test_values_that_are_empty(self):
+        for flag in ("--outputs", "--trace", "--device", "--tolerance", "--expect"):
+            done = program("shardrun", self.out, "--inputs", self.data, flag, "")
+            self.assert_fails(done, FLAGS, flag, "expected a value, found none", prefix="shardrun: error: ")
+
     def test_unknown_flag(self):
         self.assert_run_fails(FLAGS, "--frobnicate", "--help", flags=["--frobnicate"])
 

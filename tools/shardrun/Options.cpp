@@ -102,6 +102,14 @@ void declareFlags(CLI::App &app, Options &options) {
                  "Longest wait at a collective, in seconds (default 60, or "
                  "SHARDC_TIMEOUT)")
       ->check(CLI::Range(0.001, 1e6));
+  // What a script's unset variable leaves names no file and no device.
+  for (CLI::Option *option : app.get_options())
+    if (option->get_items_expected_max() > 0 &&
+        option->get_name() != "--prompt")
+      option->check([](const std::string &text) {
+        return text.empty() ? std::string("expected a value, found none")
+                            : std::string();
+      });
   app.footer(
       "Under mpirun, srun and torchrun (--no-python) each process is one rank "
       "of the\nartifact; rank 0 reads --inputs and --expect, prints, and "

@@ -112,6 +112,13 @@ TEST(CApi, opensRunsAndReports) {
   EXPECT_EQ(output.dims[0], 3);
   EXPECT_EQ(static_cast<const float *>(output.data)[2], 6);
 
+  input.rank = 1 << 20; // of which no dim is read
+  EXPECT_EQ(shardrt_run(session, &input, 1), SHARDRT_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(shardrt_last_error())
+                .find("input 0 has rank 1048576, expected 0 to 8"),
+            std::string::npos)
+      << shardrt_last_error();
+
   shardrt_value_info info = {};
   info.size = sizeof info;
   ASSERT_EQ(shardrt_input_info(session, 0, &info), SHARDRT_OK);
