@@ -1,27 +1,25 @@
 """Every command of the pages below docs/ runs, and prints what the page shows."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
 import unittest
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import numpy_helper
 
-from tests.docs.page import missing, run_page
-from tests.support import ROOT, EndToEnd, data_sets, model_file
+from tests.docs.launchers import on_path, write_launchers
+from tests.docs.page import run_page
+from tests.docs.python_pages import check_blocks
+from tests.docs.snippets import snippet
+from tests.support import BIN, ROOT, EndToEnd, data_sets, model_file
 
-FLOAT = TensorProto.FLOAT
+FILE_CHECK = next(filter(None, map(shutil.which, ("FileCheck-22", "FileCheck"))), None)
+
 RULES = "max all_reduce per layer 2\nno all_gather of weights\nno collective between nodes except dp, pp\nmemory per rank <= 40 GiB\n"
-
-
-def small_model(file, operator, inputs, name, weights=(), domain=""):
-    """y of x [n, 4], by one node."""
-    x, y = (helper.make_tensor_value_info(value, FLOAT, ["n", 4]) for value in "xy")
-    graph = helper.make_graph([helper.make_node(operator, inputs, ["y"], name=name, domain=domain)], "g", [x], [y], weights)
-    opsets = [helper.make_opsetid("", 18)] + ([helper.make_opsetid(domain, 1)] if domain else [])
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), file)
 
 
 def requests_of(data_set, folder):
@@ -40,7 +38,9 @@ def requests_of(data_set, folder):
     return past
 
 
-class Pages(EndToEnd):
+class PageTest(EndToEnd):
+    """In a folder with the models that pages speak of."""
+
     def setUp(self):
         super().setUp()
         source = model_file("llama-dynamo-op18").parent
@@ -56,14 +56,27 @@ class Pages(EndToEnd):
         manifest = self.folder / artifact / "manifest.json"
         manifest.write_text(json.dumps(json.loads(manifest.read_text()) | entries))
 
+
+class Pages(PageTest):
     def test_bitwise(self):
-        self.assertEqual(run_page(self, "bitwise.md"), 6)
+        self.assertEqual(len(run_page(self, "bitwise.md")), 6)
 
     def test_start(self):
-        self.assertEqual(run_page(self, "start.md"), 5)
+        self.assertEqual(len(run_page(self, "start.md")), 5)
+        check_blocks(self, ROOT / "docs/start.md", self.folder, blocks=1, lines=1)
 
     def test_compile(self):
-        self.assertGreater(run_page(self, "compile.md"), 9)
+        self.assertGreater(len(run_page(self, "compile.md")), 9)
+
+    def test_machines(self):
+        """Files of --topology that the page shows, one behind the other."""
+        for number, text in enumerate(snippet(ROOT / "docs/compile.md", '{"nodes"').text.split("\n\n")):
+            file = self.folder / f"machine{number}.json"
+            file.write_text(text)
+            self.assertIn("nodes", json.loads(text))
+            said = self.run_ok("shardc", "plan", self.folder / "model.onnx", "--topology", file, "--dims", "batch=2,seq=8")
+            self.assertIn("tokens/s", said)
+        self.assertEqual(number, 1)
 
     def test_run(self):
         self.make("model.onnx", "model.shard", "--tp", "2")
@@ -71,46 +84,37 @@ class Pages(EndToEnd):
         self.make("decoder/model.onnx", "requests.shard", "--tp", "2")
         requests_of(data_sets("llama-genai-int4")[0], self.folder)
         (self.folder / "texts.json").write_text('[{"prompt": [1, 2, 3], "tokens": 8}, {"prompt": [7], "tokens": 4}]\n')
-        self.assertGreater(run_page(self, "run.md"), 9)
+        self.assertGreater(len(run_page(self, "run.md")), 9)
 
     def test_deploy(self):
         self.make("model.onnx", "model.shard", "--tp", "2")
-        self.assertEqual(run_page(self, "deploy.md"), 1)
+        environment = write_launchers(self.folder / "launchers")
+        ran = run_page(self, "deploy.md", environment | {"PATH": on_path(self.folder / "launchers", BIN)})
+        self.assertEqual(len(ran), 4)
 
     def test_read_a_plan(self):
         (self.folder / "rules.txt").write_text(RULES)
         (self.folder / "strict.txt").write_text("max all_reduce per layer 1\n")
         self.assertIn("".join(f"    {rule}\n" for rule in RULES.splitlines()), (ROOT / "docs/read-a-plan.md").read_text())
-        self.assertGreater(run_page(self, "read-a-plan.md"), 9)
+        self.assertGreater(len(run_page(self, "read-a-plan.md")), 9)
+
+    @unittest.skipUnless(FILE_CHECK, "no FileCheck of LLVM")
+    def test_file_check(self):
+        """The file runs as lit would run it: its line RUN in the folder of the model."""
+        test = snippet(ROOT / "docs/read-a-plan.md", "// RUN: ").text
+        (self.folder / "plan.check").write_text(test)
+        (self.folder / "tools").mkdir()
+        (self.folder / "tools/FileCheck").symlink_to(FILE_CHECK)
+        environment = os.environ | {"PATH": on_path(self.folder / "tools", BIN)}
+        command = re.match("// RUN: (.*)", test)[1]
+        for edited, status in ((command, 0), (command.replace("--tp 2", "--tp 1"), 1)):
+            done = subprocess.run(["bash", "-c", edited], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, status, done.stderr)
 
     def test_formats(self):
         self.make("model.onnx", "newer.shard", "--tp", "2")
         self.rewrite("newer.shard", format=99, tool="shardc 7.0.0")
-        self.assertEqual(run_page(self, "formats.md"), 5)
-
-    def test_errors(self):
-        self.make("model.onnx", "model.shard", "--tp", "2")
-        self.make("model.onnx", "newer.shard", "--tp", "2")
-        self.rewrite("newer.shard", format=99, tool="shardc 7.0.0")
-        shutil.copytree(self.folder / "model.shard", self.folder / "damaged.shard")
-        with (self.folder / "damaged.shard/stage0.program").open("a") as file:
-            file.write("x")
-        (self.folder / "moved").mkdir()
-        shutil.copy(self.decoder / "model.onnx", self.folder / "moved")
-        (self.folder / "cut.onnx").write_bytes((self.folder / "model.onnx").read_bytes()[:100000])
-        small_model(self.folder / "unknown.onnx", "Frobnicate", ["x"], "/frob", domain="my.domain")
-        small_model(self.folder / "undefined.onnx", "Add", ["x", "bias"], "/add")
-        weight = numpy_helper.from_array(np.zeros((5, 4), np.float32), "w")
-        small_model(self.folder / "mismatch.onnx", "MatMul", ["x", "w"], "/proj", [weight])
-        ids, mask = np.full((1, 4), 9), np.ones((1, 4), np.int64)
-        np.savez(self.folder / "floats.npz", input_ids=ids.astype(np.float32), attention_mask=mask)
-        np.savez(self.folder / "lengths.npz", input_ids=ids, attention_mask=np.ones((1, 5), np.int64))
-        np.savez(self.folder / "vocabulary.npz", input_ids=np.full((1, 4), 99999), attention_mask=mask)
-        count = run_page(self, "errors.md")
-        page = (ROOT / "docs/errors.md").read_text()
-        entries = re.findall(r"(?m)^## (.*)$", page)
-        self.assertEqual(entries, sorted(entries, key=str.lower))
-        self.assertGreaterEqual(count, len(entries), "each has a command")
+        self.assertEqual(len(run_page(self, "formats.md")), 5)
 
 
 class Links(unittest.TestCase):
@@ -123,13 +127,3 @@ class Links(unittest.TestCase):
         index = (ROOT / "docs/README.md").read_text()
         for page in (ROOT / "docs").glob("*.md"):
             self.assertTrue(page.name == "README.md" or f"({page.name})" in index, page.name)
-
-
-class Matching(unittest.TestCase):
-    def test_lines(self):
-        said = ["one  two", "three 12.5 ms", "four"]
-        self.assertIsNone(missing(["one two", "...", "four"], said))
-        self.assertIsNone(missing(["three ... ms"], said))
-        self.assertEqual(missing(["four", "one two"], said), "one two")
-        self.assertEqual(missing(["three ... s", "four"], said), "three ... s")
-        self.assertEqual(missing(["fo"], said), "fo")

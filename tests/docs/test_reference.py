@@ -123,4 +123,4 @@ class Develop(EndToEnd):
         source = model_file("llama-dynamo-op18").parent
         for file in source.iterdir():
             (self.folder / file.name).symlink_to(file)
-        self.assertEqual(run_page(self, "develop/lives.md"), 4)
+        self.assertEqual(len(run_page(self, "develop/lives.md")), 4)
