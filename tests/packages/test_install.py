@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from tests.e2e.test_rows import text_decoder
 from tests.support import BUILD, model_file, read_outputs
 
 CMAKE = Path(sys.executable).parent / "cmake"
@@ -59,6 +60,23 @@ class Install(unittest.TestCase):
         self.assertRegex(said, r"^0\.\d+\.\d+, 2 ranks: input_ids \[batch, sequence\] attention_mask \[batch, sequence\]\n")
         np.testing.assert_allclose(np.fromfile(out, np.float32).reshape(self.expected.shape), self.expected, rtol=1e-3, atol=1e-4)
 
+    def assert_every(self, client, **environment):
+        """The client that calls each function."""
+        onnx.save(text_decoder(), self.folder / "decoder.onnx")
+        artifacts = [self.folder / name for name in ("decoder.shard", "served.shard")]
+        for artifact, flags in zip(artifacts, ([], ["--serve=4"])):
+            if not artifact.exists():
+                run(self.prefix / "bin/shardc", self.folder / "decoder.onnx", "--tp", 2, *flags, "-o", artifact)
+        trace = self.folder / "trace.json"
+        trace.unlink(missing_ok=True)
+        said = run(client, self.artifact, *artifacts, trace, cwd=self.folder, env=os.environ | environment)
+        self.assertRegex(said, r"^0\.\d+\.\d+: all is as it was\n$")
+        self.assertIn("traceEvents", trace.read_text())
+
+    def declared(self):
+        headers = "".join((self.prefix / "include" / name).read_text() for name in ("shardrt.h", "shardrt_server.h", "shardrt_statistics.h"))
+        return set(re.findall(r"\b(shardrt_\w+)\(", headers))
+
     def test_programs(self):
         outputs = self.folder / "outputs"
         said = run(self.prefix / "bin/shardrun", self.artifact, "--inputs", DATA, "--expect", DATA, "--outputs", outputs,
@@ -82,9 +100,7 @@ class Install(unittest.TestCase):
         self.assertIn("Library soname: [libshardrt.so.0]", run("readelf", "-d", library))
         self.assertEqual(os.readlink(library), "libshardrt.so.0")
         exported = [line.split()[2].split("@")[0] for line in run("nm", "-D", "--defined-only", library).splitlines()]
-        headers = "".join((self.prefix / "include" / name).read_text() for name in ("shardrt.h", "shardrt_server.h", "shardrt_statistics.h"))
-        declared = set(re.findall(r"\b(shardrt_\w+)\(", headers))
-        self.assertEqual(sorted(name for name in exported if not name.startswith("SHARDRT_")), sorted(declared))
+        self.assertEqual(sorted(name for name in exported if not name.startswith("SHARDRT_")), sorted(self.declared()))
 
     def test_clients_by_find_package(self):
         build = self.folder / "client"
@@ -93,6 +109,9 @@ class Install(unittest.TestCase):
         for client in ("client-c", "client-cpp"):
             with self.subTest(client):
                 self.assert_runs(build / client)
+        self.assert_every(build / "client-every")
+        symbols = run("nm", "-D", "--undefined-only", build / "client-every")
+        self.assertEqual(set(re.findall(r" (shardrt_\w+)", symbols)), self.declared(), "it calls each function")
 
     def test_a_newer_version_is_not_found(self):
         project = self.folder / "newer"
@@ -114,14 +133,15 @@ class Install(unittest.TestCase):
                 self.assert_runs(client, LD_LIBRARY_PATH=str(self.libraries))
 
     def test_clients_that_were_built_before(self):
-        """The ABI stays: programs of each version, built when it was made, run with the library of this one."""
-        kept = sorted((CLIENT / "built").iterdir())
-        self.assertGreater(len(kept), 0)
-        for client in kept:
-            with self.subTest(client.name):
-                if not client.name.endswith(platform.machine()):
-                    self.skipTest("of another processor")
-                self.assert_runs(client, LD_LIBRARY_PATH=str(self.libraries))
+        """The ABI stays: programs of each version, built when it was made (client/built/README.md), run with the library of this one."""
+        for name, asserts in (("client", self.assert_runs), ("every", self.assert_every)):
+            kept = sorted((CLIENT / "built").glob(f"{name}-*"))
+            self.assertGreater(len(kept), 0)
+            for client in kept:
+                with self.subTest(client.name):
+                    if not client.name.endswith(platform.machine()):
+                        self.skipTest("of another processor")
+                    asserts(client, LD_LIBRARY_PATH=str(self.libraries))
 
 
 if __name__ == "__main__":
