@@ -55,10 +55,18 @@ class CMake(unittest.TestCase):
         self.assertRegex(installed, rf"^{re.escape(version)}\b", f"{package}: another version is tested")
 
 
+def run_nodes(node):
+    """All below it but what is under `if TYPE_CHECKING:`."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and getattr(child.test, "id", None) == "TYPE_CHECKING"):
+            yield from run_nodes(child)
+
+
 def imported(package):
-    """Modules of others, by where they are imported; also those that are when they are needed."""
+    """Modules of others, by where they are imported; also those that are when they are needed, but none for type checkers alone."""
     for file in sorted((ROOT / "python" / package / package).rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in run_nodes(ast.parse(file.read_text())):
             names = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
