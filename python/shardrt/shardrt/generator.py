@@ -25,6 +25,7 @@ from ._replicas import side_by_side
 from ._steps import RequestSteps, RowSteps, Steps
 from ._text_inputs import TextInputs
 from .cancellation import Cancellation
+from .errors import Cancelled, DeadlineExceeded
 from .generation import Generation, Options, Piece
 from .sequences import Pool
 from .session import Session
@@ -68,6 +69,8 @@ class Generator(Closing):
     """Tokens that end a text."""
     context: Optional[int]
     """Positions that the model knows; None: not known here."""
+
+    _instead = "make another one of the same Session, or share this one between threads"
 
     def __init__(
         self,
@@ -315,11 +318,16 @@ class Generator(Closing):
         queue = Queue([Wanted(functools.partial(make, prompt), texts, pages) for prompt, texts, pages in wanted], replicas)
 
         def run(replica: int) -> Iterator[Piece]:
-            steps = self._begin(replica, needed[0], sum(needed[:each]), in_parts)
+            steps, failed = self._begin(replica, needed[0], sum(needed[:each]), in_parts), False
             try:
                 yield from Batch(steps, self._most, cancellation).run(queue, replica)
+            except (Cancelled, DeadlineExceeded):
+                raise
+            except Exception:
+                failed = True
+                raise
             finally:
-                self._end(steps, replica)
+                self._end(steps, replica, failed)
 
         yield from side_by_side([functools.partial(run, replica) for replica in range(replicas)])
 
@@ -351,10 +359,10 @@ class Generator(Closing):
             pool.close()
         return self.session.pool(pages * self.session.page, replica)
 
-    def _end(self, steps: Steps, replica: int) -> None:
-        """Keeps its pool for the next."""
+    def _end(self, steps: Steps, replica: int, failed: bool) -> None:
+        """Keeps its pool for the next, unless it failed: there may be no memory for it."""
         with self._lock:
-            if isinstance(steps, RowSteps) and self._handle is not None and replica not in self._idle:
+            if not failed and isinstance(steps, RowSteps) and self._handle is not None and replica not in self._idle:
                 self._idle[replica] = steps.pool
                 return
         steps.close()
