@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, NoReturn, TypeVar
 
 Opened = TypeVar("Opened", bound="Closing")
 
 
-class Held:
+class Uncopied:
+    """There is one of what it has a handle of: copy, deepcopy and pickle are errors."""
+
+    _instead: str
+    """What to do in place of a copy."""
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: {self._instead}")
+
+
+class Held(Uncopied):
     """Closed when nobody has it any more, if not before."""
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from . import _dlpack
+from ._held import Uncopied
 from ._library import ViewOfC, library
 from ._tensors import name_of
 from ._types import NAMES, NUMBERS
@@ -73,7 +74,7 @@ class Views:
             check(call(result.handle, ctypes.byref(view)))
 
 
-class Binding:
+class Binding(Uncopied):
     """Arrays that runs read and write where they are (Session.bind).
 
         ids, logits = np.zeros((1, 8), np.int64), np.zeros((1, 8, 1024), np.float32)
@@ -81,6 +82,8 @@ class Binding:
         ids[:] = ...
         binding.run()
     """
+
+    _instead = "bind arrays again by Session.bind()"
 
     def __init__(self, session: Session, inputs: Views, out: Views) -> None:
         self._session, self._inputs, self._out = session, inputs, out

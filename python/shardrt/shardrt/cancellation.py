@@ -6,12 +6,15 @@ import ctypes
 import weakref
 from typing import Optional
 
+from ._held import Uncopied
 from ._library import RunOptionsOfC, library
 from .errors import check
 
 
-class Cancellation:
+class Cancellation(Uncopied):
     """Ends runs that it was given to, from another thread; they raise Cancelled."""
+
+    _instead = "share this one, or make another"
 
     def __init__(self) -> None:
         made = ctypes.c_void_p()

@@ -33,6 +33,8 @@ class Processes(Closing):
     num_ranks: int
     """Of all processes; 1: there is this one alone."""
 
+    _instead = "they are of this process alone"
+
     def __init__(self, handle: Optional[int]) -> None:
         self._handle, self._closed, self._process = handle, False, os.getpid()
         self._sessions: weakref.WeakSet[Session] = weakref.WeakSet()

@@ -43,6 +43,8 @@ class Pool(Closing):
             logits = pool.step([Row(a, prompt_inputs), Row(b, token_inputs)])["logits"]     # [1, 2, words]
     """
 
+    _instead = "make another one by Session.pool(), or share this one"
+
     def __init__(self, session: Session, positions: int, replica: Optional[int] = None) -> None:
         self._session, self._lock = session, threading.RLock()  # __del__ of a sequence may come where it is held
         self._handle: Optional[int] = None
@@ -179,6 +181,8 @@ class Pool(Closing):
 
 class Sequence(Held):
     """Positions of one text in a pool (Pool.sequence)."""
+
+    _instead = "use fork()"
 
     def __init__(self, pool: Pool, handle: ctypes.c_void_p) -> None:
         self._pool, self._handle = pool, handle.value

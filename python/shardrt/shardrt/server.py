@@ -90,6 +90,8 @@ class Server(Closing):
     most_waiting: int
     """Likewise."""
 
+    _instead = "start another one, or share this one between threads"
+
     def __init__(
         self,
         artifact: Union[str, os.PathLike[str], Session],

@@ -128,6 +128,8 @@ class Session(Closing):
     tolerance: str
     """How exact outputs are: "f32", "low" (16-bit floats) or "quant"."""
 
+    _instead = "open the artifact again, in each process, or share this one between threads"
+
     def __init__(
         self,
         artifact: Union[str, os.PathLike[str]],

@@ -25,6 +25,8 @@ class State(Held):
         logits = session.run({"input_ids": token, ...}, state=state)["logits"]
     """
 
+    _instead = "use fork()"
+
     def __init__(self, session: Session, handle: ctypes.c_void_p) -> None:
         self._session, self._handle, self._lock = session, handle.value, threading.Condition()
         self._requests = 0  # that are under way

@@ -10,6 +10,7 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
+from ._held import Uncopied
 from ._library import library
 from .sampling import Sampling, likeliest, log_probabilities
 
@@ -66,7 +67,7 @@ class Chooser:
                 and not asked.presence_penalty and not asked.frequency_penalty)  # fmt: skip
 
 
-class Text:
+class Text(Uncopied):
     """Under way in a server (Server.submit). Threads may share it."""
 
     number: int
@@ -75,6 +76,8 @@ class Text:
     """Ids that it began with."""
     error: Optional[BaseException]
     """What ended it, if something went wrong."""
+
+    _instead = "share this one, or submit the prompt again"
 
     def __init__(self, number: int, prompt: list[int], choose: Optional[Choose],
                  listener: Optional[Callable[[Text, Optional[Token]], None]]) -> None:  # fmt: skip
