@@ -346,6 +346,9 @@ class Texts(Served):
             generator.generate("a", temprature=1)
         with self.assertRaisesRegex(ValueError, "use generate"):
             generator.stream("a", beams=2)
+        with self.assertRaisesRegex(shardrt.InvalidArgument, "no token 45: expected 0 to 39"):
+            generator.generate([[VOCABULARY + 5]])
+        generator._words = None  # as where it is not known how many there are: a rank finds it
         with self.assertRaisesRegex(shardrt.Error, "node"):
             generator.generate([[VOCABULARY + 5]])
         self.assertEqual(generator.generate([PROMPT], max_tokens=3)[0].ids, self.reference.greedy(PROMPT, 3), "and goes on")

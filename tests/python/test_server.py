@@ -146,7 +146,7 @@ class Texts(ServedTexts):
         server = self.open()
         for prompt, options, why in (([], {}, "a text of 0 tokens"), ([1], {"max_tokens": 0}, "expected at least 1"),
                                      ([1], {"max_tokens": 400}, "does not fit a pool of 400"),
-                                     ([[1]], {}, "2 dimensions")):  # fmt: skip
+                                     (np.array([[1]]), {}, "2 dimensions")):  # fmt: skip
             with self.assertRaisesRegex(shardrt.InvalidArgument, why):
                 server.submit(prompt, **options)
         with self.assertRaisesRegex(shardrt.Error, "no output 'none'"):

@@ -153,9 +153,9 @@ class Texts(EndToEnd):
         named = [{"name": "default", "template": "one"}, {"name": "tool_use", "template": "two"}]
         tokenizer = self.write(byte_level(), chat_template=named)
         self.assertEqual((tokenizer.chat_text([]), tokenizer.chat_text([], [{}])), ("one", "two"))
-        (self.folder / "chat_template.jinja").write_text("{% for m in messages %}{% generation %}{{ m }}{% endgeneration %}"
-                                                         "{% if m == 2 %}{% break %}{% endif %}{% endfor %}")  # fmt: skip
-        self.assertEqual(Tokenizer.from_file(self.folder).chat_text([1, 2, 3]), "12")
+        (self.folder / "chat_template.jinja").write_text("{% for m in messages %}{% generation %}{{ m.n }}{% endgeneration %}"
+                                                         "{% if m.n == 2 %}{% break %}{% endif %}{% endfor %}")  # fmt: skip
+        self.assertEqual(Tokenizer.from_file(self.folder).chat_text([{"n": n} for n in (1, 2, 3)]), "12")
 
     def test_mistakes(self):
         tokenizer = self.write(byte_level())

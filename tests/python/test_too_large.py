@@ -1,25 +1,10 @@
 """Requests for which there is no room end with an error that says so, and what comes behind them runs as before."""
 
-import contextlib
-import resource
 import unittest
-from pathlib import Path
 
-from tests.python.kept_decoder import PROMPT, Kept
+from tests.python.kept_decoder import PROMPT, Kept, little_memory
 
 import shardrt  # isort: skip
-
-
-@contextlib.contextmanager
-def little_memory():
-    """Of addresses, for what is asked for meanwhile: 4 GB beside those that there are."""
-    taken = resource.getpagesize() * int(Path("/proc/self/statm").read_text().split()[0])
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (taken + (4 << 30), before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 class TooLarge(Kept):
@@ -31,6 +16,13 @@ class TooLarge(Kept):
                 generator.generate([PROMPT], max_tokens=40_000_000)
             self.assertEqual(generator.generate([PROMPT], max_tokens=3)[0].ids, expected)
         self.assertLess(generator._idle[0].pages, 64)
+
+    def test_pools(self):
+        session = self.session()
+        with little_memory():
+            self.refuses(shardrt.ArtifactError, f"^out of memory: positions is {2**40}: ask for fewer$", session.pool, 2**40)
+            self.refuses(shardrt.ArtifactError, f"positions is {2**40}: ask for fewer", shardrt.Server, session, positions=2**40)
+        self.assertEqual(self.opened(session.pool, 128).pages, 2)
 
 
 if __name__ == "__main__":

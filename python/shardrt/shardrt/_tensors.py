@@ -5,15 +5,16 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from . import _dlpack
+from . import _checks, _dlpack
 from ._library import TensorOfC, library
 from ._types import NAMES, NUMBERS, dtype_of
-from .errors import check
+from .errors import InvalidArgument, check
 
 if TYPE_CHECKING:
     from .bindings import Views
@@ -33,8 +34,37 @@ def _operand(name: str, value: Any, infos: Mapping[str, ValueInfo]) -> tuple[Arr
     if hasattr(value, "__dlpack__"):
         return _dlpack.view(value, f"input '{name}'")
     info = infos.get(name)
-    array = np.asarray(value, dtype_of(info.dtype, f"input '{name}'") if info else None)
+    array = _listed(name, value, info) if info else np.asarray(value)
     return array, name_of(array.dtype), None
+
+
+def _listed(name: str, value: Any, info: ValueInfo) -> Array:
+    """Numbers, as the input is, where it has them all: integers may become floats, and 16-bit floats of them; no float becomes
+    an integer, and no integer another one."""
+    wanted = dtype_of(info.dtype, f"input '{name}'")
+    try:
+        with warnings.catch_warnings():  # of NumPy before 1.24, where lists have different lengths
+            warnings.simplefilter("error")
+            found = np.asarray(value)
+    except (ValueError, TypeError, OverflowError, Warning) as error:
+        raise InvalidArgument(f"input '{name}': expected {info.dtype} [{', '.join(info.dims)}], found lists that are no array: {error}") from None
+    if found.size == 0:
+        return found.astype(wanted)
+    is_known, is_exact = found.dtype.kind in "biuf", wanted.kind not in "biu" or found.dtype.kind in "biu"
+    if is_known and is_exact:
+        with np.errstate(all="ignore"):
+            array = found.astype(wanted, copy=False)
+        if np.array_equal(array, found) if wanted.kind in "biu" else wanted.kind != "f" or _are_finite(array, found):
+            return array
+        found_type = f"{found.min()} to {found.max()}"
+    else:
+        found_type = name_of(found.dtype) if is_known else _checks.shown(found.reshape(-1).tolist()[0])
+    raise InvalidArgument(f"input '{name}': expected {info.dtype} [{', '.join(info.dims)}], found {found_type}")
+
+
+def _are_finite(array: Array, found: Array) -> bool:
+    """As far as they were."""
+    return bool((np.isfinite(array) | ~np.isfinite(found)).all())
 
 
 class Inputs:

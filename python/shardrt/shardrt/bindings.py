@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from . import _dlpack
+from . import _checks, _dlpack
 from ._held import Uncopied
 from ._library import ViewOfC, library
 from ._tensors import name_of
 from ._types import NAMES, NUMBERS
 from .cancellation import Cancellation, run_options
 from .errors import InvalidArgument, check
+from .state import State
 
 if TYPE_CHECKING:
     from ._tensors import Result
     from .session import Session
-    from .state import State
 
 
 def _export(kind: str, name: str, value: Any) -> _dlpack.Exported:
@@ -103,6 +103,7 @@ class Binding(Uncopied):
         for name in there.arrays if there else ():
             if name in self._inputs.arrays:
                 raise InvalidArgument(f"input '{name}' is given twice")
+        _checks.given("state", state, State)
         options = run_options(deadline, cancellation)
         with session._using() as handle, state._using(session) if state is not None else contextlib.nullcontext() as kept:
             with session._bound(handle, self._inputs, there, self._out) as result:

@@ -6,6 +6,7 @@ import ctypes
 import weakref
 from typing import Optional
 
+from . import _checks
 from ._held import Uncopied
 from ._library import RunOptionsOfC, library
 from .errors import check
@@ -32,11 +33,17 @@ class Cancellation(Uncopied):
         return f"<shardrt.Cancellation, {'cancelled' if self._cancelled else 'not cancelled'}>"
 
 
+def deadline_of_c(deadline: Optional[float]) -> int:
+    """In milliseconds; 0: none."""
+    found = _checks.seconds("deadline", deadline)
+    return 0 if found is None else max(1, round(found * 1000))
+
+
 def run_options(deadline: Optional[float], cancellation: Optional[Cancellation]) -> RunOptionsOfC:
     """As C has them; the deadline is in seconds from now."""
     options = RunOptionsOfC(size=ctypes.sizeof(RunOptionsOfC))
-    if deadline is not None:
-        options.deadline_ms = max(1, round(deadline * 1000))
+    options.deadline_ms = deadline_of_c(deadline)
+    _checks.given("cancellation", cancellation, Cancellation)
     if cancellation is not None:
         options.cancellation = cancellation._handle
     return options

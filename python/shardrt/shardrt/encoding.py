@@ -7,6 +7,7 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
+from . import _checks
 from ._tensors import Array
 from ._types import dtype_of
 from .cancellation import Cancellation
@@ -68,7 +69,7 @@ def _ids(text: Union[str, Sequence[int]], tokenizer: Optional[Tokenizer]) -> lis
         text = tokenizer.encode(text)
     if not len(text):
         raise ValueError("a text has no tokens")
-    return [int(token) for token in text]
+    return _checks.ids("a text", text)
 
 
 def _parts(rows: Sequence[Sequence[int]], batch: Optional[int], together: bool) -> Iterator[list[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from . import _checks
 from .sampling import Sampling
 
 
@@ -35,11 +36,13 @@ class Options(Sampling):
         super().__post_init__()
         if isinstance(self.stop, str):
             object.__setattr__(self, "stop", (self.stop,))
-        for name in ("max_tokens", "n", "beams"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, expected 1 or more")
-        if self.top_logprobs < 0:
-            raise ValueError(f"top_logprobs is {self.top_logprobs}, expected 0 or more")
+        for name, most in (("max_tokens", _checks.MOST_TOKENS), ("n", _checks.MOST_TEXTS), ("beams", _checks.MOST_TEXTS)):
+            _checks.whole(name, getattr(self, name), 1, most)
+        _checks.whole("top_logprobs", self.top_logprobs)
+        _checks.number("length_penalty", self.length_penalty)
+        _checks.ids("stop_ids", self.stop_ids)
+        if not isinstance(self.stop, Sequence) or not all(isinstance(each, str) for each in self.stop):
+            raise TypeError(f"stop is {_checks.shown(self.stop)}, expected a string, or several")
         if "" in self.stop:
             raise ValueError("a stop string is empty")
         if self.beams > 1:

@@ -12,11 +12,12 @@ import asyncio
 import functools
 import os
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, Union, cast, overload
 
-from . import _model_files
+from . import _checks, _model_files
 from ._batch import Batch, Queue, Wanted, encoded, pages_of, texts_of
 from ._beams import Beams
 from ._groups import Group, Prompt, Samples, collect
@@ -85,9 +86,8 @@ class Generator(Closing):
         self._handle: Optional[Session] = None
         self._owns = not isinstance(artifact, Session)
         self._positions, self._most, self._step_tokens = positions, batch, step_tokens
-        for name, value in (("batch", batch), ("step_tokens", step_tokens)):
-            if value < 1:
-                raise ValueError(f"{name} is {value}, expected 1 or more")
+        for name, value in (("batch", batch), ("step_tokens", step_tokens), ("positions", 1 if positions is None else positions)):
+            _checks.whole(name, value, 1)
         folder = Path(artifact.artifact if isinstance(artifact, Session) else artifact)
         moved = artifact.weights_root if isinstance(artifact, Session) else session.get("weights_root")
         beside = _model_files.model_folder(folder, moved)
@@ -103,6 +103,8 @@ class Generator(Closing):
         try:
             self._inputs = TextInputs(self.session.inputs, files.inputs)
             self._logits = _logits(self.session, files.logits)
+            words = _checks.words_of(self.session, self._logits) or files.words
+            self._words = words if words is None or files.start_id is None else max(words, files.start_id + 1)
         except ValueError:
             self.close()
             raise
@@ -258,9 +260,12 @@ class Generator(Closing):
         """Checked, with all that belongs to each."""
         if self._handle is None:
             raise ValueError("the generator is closed")
+        if isinstance(prompts, bytes) or not isinstance(prompts, Iterable):
+            raise TypeError(f"prompts are {_checks.shown(prompts)}, expected a text, or a list of texts or of lists of ids")
         given = [prompts] if isinstance(prompts, str) else list(prompts)
-        if given and isinstance(given[0], int):
+        if given and isinstance(given[0], Integral):
             raise ValueError("a prompt of ids is in a list as well: [[1, 2, 3]]")
+        _checks.given("inputs", inputs, Sequence)
         if inputs is not None and len(inputs) != len(given):
             raise ValueError(f"inputs are for {len(inputs)} prompts, expected {len(given)}")
         if options.stop and self.tokenizer is None:
@@ -282,7 +287,7 @@ class Generator(Closing):
                 raise ValueError("a prompt of text needs a tokenizer: give tokenizer=, or a list of ids")
             ids = self.tokenizer.encode(prompt)
         else:
-            ids = [int(token) for token in prompt]
+            ids = _checks.ids("a prompt", prompt, self._words)
         if not ids and self._start_id is not None:
             ids = [self._start_id]
         if not ids:
@@ -299,6 +304,7 @@ class Generator(Closing):
 
     def _run(self, prompts: Sequence[Prompt], cancellation: Optional[Cancellation], beams: list[Beams]) -> Iterator[Piece]:
         """Pieces of all; groups of beams, when they are done, are in `beams`."""
+        _checks.given("cancellation", cancellation, Cancellation)
 
         def make(prompt: Prompt, steps: Steps) -> Group:
             if prompt.options.beams == 1:

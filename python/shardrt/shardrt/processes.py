@@ -7,6 +7,7 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Optional
 
+from . import _checks
 from ._held import Closing
 from ._library import JoinOptionsOfC, library
 from .errors import check, status_of
@@ -100,11 +101,14 @@ def join(
     rank, num_ranks, job: with a rendezvous: of this process, of all, and a name that all of them say.
     timeout: seconds for all to come; None: 60, or SHARDC_TIMEOUT.
     """
+    for name, value in (("rendezvous", rendezvous), ("job", job)):
+        _checks.given(name, value, str, optional=name == "rendezvous")
+    num_ranks = _checks.whole("num_ranks", num_ranks, 1, 2**31 - 1)
     options = JoinOptionsOfC(
         size=ctypes.sizeof(JoinOptionsOfC),
-        timeout_seconds=timeout or 0,
+        timeout_seconds=_checks.seconds("timeout", timeout, positive=True) or 0,
         rendezvous=rendezvous.encode() if rendezvous is not None else None,
-        rank=rank,
+        rank=_checks.whole("rank", rank, 0, num_ranks - 1),
         num_ranks=num_ranks,
         job=job.encode(),
     )

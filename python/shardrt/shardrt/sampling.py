@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from . import _checks
 from ._philox import uniforms
+from .errors import InvalidArgument
 
 Scores = np.ndarray[Any, np.dtype[np.float64]]
 Ids = np.ndarray[Any, np.dtype[np.int64]]
@@ -52,13 +54,16 @@ class Sampling:
     """Which of several texts of one seed and prompt."""
 
     def __post_init__(self) -> None:
+        for name in ("temperature", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty"):
+            _checks.number(name, getattr(self, name))
+        _checks.whole("top_k", self.top_k)
+        _checks.whole("seed", self.seed, -math.inf, math.inf)
+        _checks.whole("stream", self.stream)
+        _check_biases(self.logit_bias)
         _expect("temperature", self.temperature, "0 or more", self.temperature >= 0)
-        _expect("top_k", self.top_k, "0 or more", self.top_k >= 0)
         _expect("top_p", self.top_p, "more than 0 and at most 1", 0 < self.top_p <= 1)
         _expect("min_p", self.min_p, "0 to 1", 0 <= self.min_p <= 1)
         _expect("repetition_penalty", self.repetition_penalty, "more than 0", self.repetition_penalty > 0)
-        for name in ("presence_penalty", "frequency_penalty"):
-            _expect(name, getattr(self, name), "a number", True)
 
     def adjusted(self, logits: Scores, history: Sequence[int], prompt: int = 0) -> Scores:
         """Logits with bias and penalties, as a copy. The first `prompt` tokens of the history were given."""
@@ -130,8 +135,16 @@ def likeliest(logprobs: Scores, count: int) -> list[tuple[int, float]]:
 
 
 def _expect(name: str, value: float, expected: str, fits: bool) -> None:
-    if not fits or not math.isfinite(value):
-        raise ValueError(f"{name} is {value}, expected {expected}")
+    if not fits:
+        raise InvalidArgument(f"{name} is {value}, expected {expected}")
+
+
+def _check_biases(biases: Any) -> None:
+    if not isinstance(biases, Mapping):
+        raise TypeError(f"logit_bias is {_checks.shown(biases)}, expected numbers by id: {{5: -100.0}}")
+    for token, bias in biases.items():
+        _checks.whole("a token of logit_bias", token)
+        _checks.number(f"the bias of token {token}", bias)
 
 
 def _log_sum(values: Scores) -> float:

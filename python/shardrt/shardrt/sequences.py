@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence as Rows
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from . import _checks
 from ._held import Closing, Held
 from ._library import BatchStepOfC, RowOfC, library
 from ._tensors import Array, Inputs
@@ -49,8 +50,10 @@ class Pool(Closing):
         self._session, self._lock = session, threading.RLock()  # __del__ of a sequence may come where it is held
         self._handle: Optional[int] = None
         self._sequences: weakref.WeakSet[Sequence] = weakref.WeakSet()
-        made = ctypes.c_void_p()
-        with session._using() as handle:
+        made, positions = ctypes.c_void_p(), _checks.whole("positions", positions, 1)
+        if replica is not None:
+            replica = _checks.whole("replica", replica, 0, session.num_replicas - 1)
+        with session._using() as handle, _checks.room("positions", positions):
             if replica is None:
                 check(library().shardrt_pool_create(handle, positions, ctypes.byref(made)))
             else:
@@ -141,6 +144,8 @@ class Pool(Closing):
 
     def _inputs_of(self, rows: Rows[Row]) -> list[Inputs]:
         """Of each; what outputs need is found before anything runs."""
+        for row in rows:
+            _checks.given("a row", row, Row, optional=False)
         for info in self._session.outputs:
             dtype_of(info.dtype, f"output '{info.name}'")
         return [Inputs(row.inputs, self._session._by_name) for row in rows]
@@ -209,6 +214,7 @@ class Sequence(Held):
 
     def truncate(self, length: int) -> None:
         """Forgets all positions from `length` on."""
+        length = _checks.whole("length", length)
         with self._pool._using():
             check(library().shardrt_sequence_truncate(self._handle_in(self._pool), length))
 

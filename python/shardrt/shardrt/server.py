@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 
+from . import _checks
 from ._held import Closing
 from ._library import CHOOSE, COUNTS, ON_END, REOPEN, CountsOfC, ServerOptionsOfC, TextRequestOfC, library
 from ._tensors import Inputs
 from ._text_inputs import TextInputs
 from ._types import dtype_of
-from .errors import Busy, Error, InvalidArgument, Unavailable, check, last_error
+from .cancellation import deadline_of_c
+from .errors import Busy, Error, Unavailable, check, last_error
 from .session import Session
 from .texts import Choose, Chooser, Text, Token
 
@@ -106,7 +108,9 @@ class Server(Closing):
         **session: Unpack[SessionKeywords],
     ) -> None:
         self._handle: Optional[int] = None
-        self.positions, self.most_waiting = positions, most_waiting
+        self.positions, self.most_waiting = _checks.whole("positions", positions, 1), _checks.whole("most_waiting", most_waiting, 1)
+        step_tokens, step_rows = _checks.whole("step_tokens", step_tokens, 1), _checks.whole("step_rows", step_rows, 1)
+        _checks.given("logits", logits, str)
         self._reopen, self._keeps_texts = reopen, keeps_texts
         self._numbers = itertools.count(1)
         self._lock = threading.RLock()  # of what follows; a callback comes where it is not held
@@ -124,13 +128,14 @@ class Server(Closing):
                                    reopen=self._calls[2])  # fmt: skip
         made = ctypes.c_void_p()
         try:
-            with self.session._using() as handle:
+            with self.session._using() as handle, _checks.room("positions", positions):
                 check(library().shardrt_server_create(handle, ctypes.byref(options), ctypes.byref(made)))
         except Error:
             if self._owns:
                 self.session.close()
             raise
         self._handle = made.value
+        self._words = _checks.words_of(self.session, logits)
         self._infos = {info.name: info for info in self.session.inputs}
         self.session._parts.add(self)
 
@@ -148,22 +153,24 @@ class Server(Closing):
 
         choose: the next token, of the logits of the last position and the ids so far: an id, a Token, or None where the text
             has ended; the array is of the call alone. A Chooser knows of sampling and of tokens that end a text. None: the
-            likeliest. It is called on the server's thread, which meanwhile computes nothing.
+            likeliest. Another thing, or an id that the model has not, ends the text with an error. It is called on the
+            server's thread, which meanwhile computes nothing.
         deadline: seconds after which it ends with DeadlineExceeded.
         inputs: what an encoder gave, of a model that takes that: encoder_hidden_states [1, n, d], encoder_attention_mask [1, n].
         listener: called on the server's thread with each token, and with None at the end.
 
         Raises Busy where as many wait as may, and Unavailable while ranks are lost.
         """
-        ids = np.ascontiguousarray(prompt, dtype=np.int64)
-        if ids.ndim != 1:
-            raise InvalidArgument(f"a prompt has {ids.ndim} dimensions, expected ids")
+        ids = np.array(_checks.ids("prompt", prompt, self._words), np.int64)
+        for name, function in (("choose", choose), ("listener", listener)):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} is {_checks.shown(function)}, expected a function or None")
         given = Inputs(inputs or {}, self._infos)
-        text = Text(next(self._numbers), [int(each) for each in ids], choose, listener)
+        text = Text(next(self._numbers), ids.tolist(), choose, listener)
         request = TextRequestOfC(
             size=ctypes.sizeof(TextRequestOfC), prompt=ids.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), num_prompt=ids.size,
-            max_tokens=max_tokens, choose=self._calls[0], on_end=self._calls[1], context=text.number,
-            deadline_ms=max(1, round(deadline * 1000)) if deadline is not None else 0,
+            max_tokens=_checks.whole("max_tokens", max_tokens, -_checks.MOST), choose=self._calls[0], on_end=self._calls[1], context=text.number,
+            deadline_ms=deadline_of_c(deadline),
             inputs=given.tensors, num_inputs=len(given.tensors))  # fmt: skip
         made = ctypes.c_void_p()
         with self._lock:

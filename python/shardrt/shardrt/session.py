@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, Union
 
-from . import _progress, _requests
+from . import _checks, _progress, _requests
 from ._held import Closing
 from ._library import ON_PROGRESS, BatchRequestOfC, OptionsOfC, SessionInfoOfC, SpentOfC, ValueInfoOfC, library
 from ._tensors import Inputs, Result, Results
 from ._types import NAMES, dtype_of
 from .bindings import Binding, Views, _views_on_devices
 from .cancellation import Cancellation, run_options
-from .errors import check
+from .errors import InvalidArgument, check
+from .processes import Processes
 from .state import State
 from .statistics import Statistics, statistics_of
 
 if TYPE_CHECKING:
-    from .processes import Processes
     from .sequences import Pool
 
 
@@ -153,6 +153,10 @@ class Session(Closing):
         self._running = 0
         self._results = Results()
         self._parts: weakref.WeakSet[Any] = weakref.WeakSet()
+        folder = _checks.path("artifact", artifact)
+        root = _checks.path("weights_root", weights_root) if weights_root is not None else None
+        _checks.given("device", device, str)
+        _checks.given("processes", processes, Processes)
         self.artifact = os.fspath(artifact)
         self.weights_root = os.fspath(weights_root) if weights_root is not None else None
         bar = _progress.Bar("weights") if progress is True or (progress is None and _progress.is_seen()) else None
@@ -161,22 +165,22 @@ class Session(Closing):
         self._on_progress = ON_PROGRESS(lambda loaded, of, _: on_progress(loaded, of)) if on_progress else ON_PROGRESS()
         options = OptionsOfC(
             size=ctypes.sizeof(OptionsOfC),
-            weights_root=os.fsencode(weights_root) if weights_root is not None else None,
-            timeout_seconds=timeout or 0,
+            weights_root=root,
+            timeout_seconds=_checks.seconds("timeout", timeout, positive=True) or 0,
             check_replicas=check_replicas,
             no_kernels=not native_code,
-            threads=threads,
+            threads=_checks.whole("threads", threads, 0, _checks.MOST_THREADS),
             device=device.encode() if device is not None else None,
             loads_beside=loads_beside,
             processes=processes._for_session(self) if processes is not None else None,
             on_progress=self._on_progress,
             preflight=preflight,
             measure=measure,
-            cache_positions=cache_positions,
+            cache_positions=_checks.whole("cache_positions", cache_positions),
         )
         made = ctypes.c_void_p()
         try:
-            check(library().shardrt_open(os.fsencode(artifact), ctypes.byref(options), ctypes.byref(made)))
+            check(library().shardrt_open(folder, ctypes.byref(options), ctypes.byref(made)))
         finally:
             if bar:
                 bar.finish()
@@ -195,10 +199,19 @@ class Session(Closing):
         self.world_size, self.num_stages, self.num_replicas = info.world_size, info.num_stages, info.num_replicas
         self.page, self.is_causal, self.tolerance = info.page, bool(info.is_causal), info.tolerance.decode()
 
+    def _check_for_requests(self) -> None:
+        """What was compiled for rows of sequences runs these alone."""
+        if self.page:
+            raise InvalidArgument(f"{self.artifact} was compiled with --serve, for steps of rows: use Session.pool, shardrt.Generator, "
+                                  "shardrt.Server or shardrt serve, or compile it without --serve")  # fmt: skip
+
     def __repr__(self) -> str:
         state = "closed" if self._handle is None else f"{self.world_size} rank{'s' if self.world_size != 1 else ''}"
-        inputs = "".join(f"\n  in   {info}" for info in self.inputs)
-        outputs = "".join(f"\n  out  {info}" for info in self.outputs)
+        # Of steps of rows, what a Row has.
+        shown = [[info for info in infos if not (self.page and (info.is_cache or info.name.startswith("rows.")))]
+                 for infos in (self.inputs, self.outputs)]  # fmt: skip
+        inputs, outputs = ("".join(f"\n  {way} {info}" for info in infos) for way, infos in zip(("in  ", "out "), shown))
+        state += f", steps of rows, pages of {self.page} positions" if self.page else ""
         return f"<shardrt.Session {self.artifact!r}, {state}{inputs}{outputs}>"
 
     def spent(self) -> list[Spent]:
@@ -249,8 +262,9 @@ class Session(Closing):
     ) -> dict[str, Any]:
         """Runs one request, and returns its outputs by name.
 
-        inputs: by name: NumPy arrays, anything with __dlpack__ (PyTorch's tensors), or numbers and lists. Arrays have the
-            type that `Session.inputs` says; they are not copied, unless their strides are not those of a dense row-major
+        inputs: by name: NumPy arrays, anything with __dlpack__ (PyTorch's tensors), or numbers and lists, which become what
+            the input is where that has them exactly (no 2.5 for an integer). Arrays have the type that `Session.inputs` says;
+            they are not copied, unless their strides are not those of a dense row-major
             array. They are in the host's memory, or in that of a GPU that ranks are on: then nothing of them goes through
             the host, and a run waits for what their stream has to do.
         state: keeps the KV caches; inputs and outputs that are caches are then left out.
@@ -264,6 +278,7 @@ class Session(Closing):
         them alone. (torch.from_dlpack takes them without a copy as well.)
         """
         (given, there), views = self._inputs_of(inputs), self._views_of(out)
+        _checks.given("state", state, State)
         options = run_options(deadline, cancellation)
         with self._using() as handle, state._using(self) if state is not None else contextlib.nullcontext() as kept:
             with self._bound(handle, there, views) as result:
@@ -302,6 +317,9 @@ class Session(Closing):
 
     def _inputs_of(self, inputs: Mapping[str, Any]) -> tuple[Inputs, Optional[Views]]:
         """Those of the host, and those that are on a device."""
+        self._check_for_requests()
+        if not isinstance(inputs, Mapping):
+            raise TypeError(f"inputs are {_checks.shown(inputs)}, expected arrays by name: {{'{self.inputs[0].name}': ...}}")
         there = _views_on_devices(inputs)
         left = {name: value for name, value in inputs.items() if name not in there.arrays} if there else inputs
         return Inputs(left, self._by_name), there
@@ -330,6 +348,7 @@ class Session(Closing):
         """For runs again and again: arrays that hold inputs, and those that outputs are written into (see run). NumPy's, or
         with __dlpack__; inputs may have any strides, and those that are not dense are copied by each run. Runs wait for the
         default stream of a GPU that has one of them, and for no other stream."""
+        self._check_for_requests()
         return Binding(self, Views("input", inputs), Views("output", out))
 
     async def run_async(
@@ -342,6 +361,7 @@ class Session(Closing):
     ) -> dict[str, Any]:
         """As run, on a thread of the library's beside the event loop. If the task is cancelled, so is the run."""
         (given, there), views = self._inputs_of(inputs), self._views_of(out)
+        _checks.given("state", state, State)
         options = run_options(deadline, None)
         with contextlib.ExitStack() as pins:
             handle = pins.enter_context(self._using())
@@ -359,8 +379,9 @@ class Session(Closing):
 
     def state(self, capacity: int) -> State:
         """An empty state of a model with KV caches, for so many positions (prompt and steps)."""
-        made = ctypes.c_void_p()
-        with self._using() as handle:
+        self._check_for_requests()
+        made, capacity = ctypes.c_void_p(), _checks.whole("capacity", capacity, 1)
+        with self._using() as handle, _checks.room("capacity", capacity):
             check(library().shardrt_state_create(handle, capacity, ctypes.byref(made)))
             return State(self, made)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 import weakref
 from collections.abc import Callable, Collection
@@ -10,6 +11,7 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
+from . import _checks
 from ._held import Uncopied
 from ._library import library
 from .sampling import Sampling, likeliest, log_probabilities
@@ -65,6 +67,21 @@ class Chooser:
         asked = self.sampling
         return (asked.temperature == 0 and not asked.logit_bias and asked.repetition_penalty == 1
                 and not asked.presence_penalty and not asked.frequency_penalty)  # fmt: skip
+
+
+def _token(found: Any, words: int) -> Optional[Token]:
+    """What a function chose, if it is one."""
+    token = found if isinstance(found, Token) else None
+    if token is None and found is not None:
+        try:
+            token = Token(operator.index(found))
+        except TypeError:
+            pass
+        if token is None or isinstance(found, bool):
+            raise TypeError(f"choose returned {_checks.shown(found)}, expected an id, a Token, or None where the text has ended")
+    if token is not None:
+        _checks.whole("the id that choose returned", token.id, 0, words - 1)
+    return token
 
 
 class Text(Uncopied):
@@ -134,13 +151,12 @@ class Text(Uncopied):
     def _choose(self, logits: Logits) -> int:
         """The next id, or -1."""
         try:
-            found = self._choose_next(logits, self._all)
+            token = _token(self._choose_next(logits, self._all), logits.size)
         except BaseException as error:
             self._failed = error
             return -1
-        if found is None:
+        if token is None:
             return -1
-        token = found if isinstance(found, Token) else Token(int(found))
         with self._changed:
             if self._over:
                 return -1

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional, Union
 
+from . import _checks
 from ._extras import need
 from ._token_bytes import bytes_of, kinds_of
 
@@ -158,6 +159,8 @@ class Tokenizer:
         """The same as text."""
         from ._chat import render
 
+        if isinstance(messages, (str, Mapping)) or not all(isinstance(message, Mapping) for message in messages):
+            raise TypeError(f"messages are {_checks.shown(messages)}, expected a list of {{'role': 'user', 'content': ...}}")
         name = "tool_use" if tools and "tool_use" in self._templates else "default"
         template = self._templates.get(name)
         if template is None:
