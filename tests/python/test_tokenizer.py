@@ -162,7 +162,9 @@ class Texts(EndToEnd):
         with self.assertRaisesRegex(ValueError, "no chat template: expected chat_template.jinja beside"):
             tokenizer.chat([])
         for template, said in (("{{ raise_exception('roles alternate') }}", "refuses these messages: roles alternate"),
-                               ("{% if %}", "cannot be read"), ("{{ ''.__class__.__mro__ }}", "refuses|unsafe")):  # fmt: skip
+                               ("\n{% if %}", r"chat template \(chat_template.jinja\) cannot be read: line 2: "), ("{{ 1/0 }}", "fails .* ZeroDivisionError"),
+                               ("{{ messages[0].content + 1 }}", "refuses|fails"), ("{{ 5 + 'a' }}", "fails for these messages: TypeError"),
+                               ("{% for x in range(2**40) %}{% endfor %}", "fails|refuses"), ("{{ ''.__class__.__mro__ }}", "refuses|unsafe")):  # fmt: skip
             (self.folder / "chat_template.jinja").write_text(template)
             with self.assertRaisesRegex(ValueError, said):
                 Tokenizer.from_file(self.folder).chat([])
@@ -171,6 +173,23 @@ class Texts(EndToEnd):
             Tokenizer.from_file(self.folder)
         with self.assertRaisesRegex(FileNotFoundError, "no tokenizer at .*nowhere"):
             Tokenizer.from_file(self.folder / "nowhere")
+
+    def test_configurations_that_are_wrong(self):
+        """One error, which names the file and what it was to have."""
+        byte_level().save(str(self.folder / "tokenizer.json"))
+        file = self.folder / "tokenizer_config.json"
+        for text, why in (("{", "is no JSON: Expecting"), ("[1]", r"is \[1\], expected an object"), ("\xff", "is no JSON"), ("[" * 100000, "is no JSON"),
+                          ('{"chat_template": [{"x": 1}]}', "chat_template is .*, expected a text, or a list of"),
+                          ('{"chat_template": 5}', "chat_template is 5, expected"), ('{"eos_token": 5}', "eos_token is 5, expected a text"),
+                          ('{"pad_token": {"content": 1}}', "pad_token is .*, expected a text"), ('{"bos_token": [1]}', "bos_token is")):  # fmt: skip
+            file.write_text(text, encoding="latin-1")
+            with self.assertRaisesRegex(ValueError, f"^{file}(:)? {why}"):
+                Tokenizer.from_file(self.folder)
+        file.write_text('{"add_bos_token": true, "bos_token": null}')
+        self.assertIsNone(Tokenizer.from_file(self.folder).bos_token)
+        (self.folder / "chat_template.jinja").write_bytes(b"\xff")
+        with self.assertRaisesRegex(ValueError, "chat_template.jinja is no text"):
+            Tokenizer.from_file(self.folder)
 
     def test_what_is_not_installed(self):
         script = ("import sys; sys.modules['tokenizers'] = None\nimport shardrt.tokenizer\n"

@@ -44,14 +44,19 @@ def _compiled(template: str) -> Any:
     environment.globals["strftime_now"] = _now
     try:
         return environment.from_string(template)
-    except jinja2.TemplateError as error:
-        raise ValueError(f"the chat template cannot be read: {error}") from None
+    except (jinja2.TemplateError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise ValueError(f"cannot be read: {f'line {line}: ' if line else ''}{error}") from None
 
 
-def render(template: str, variables: dict[str, Any]) -> str:
-    """The text of a conversation; ValueError where the template refuses it."""
-    compiled = _compiled(template)
+def render(template: str, variables: dict[str, Any], where: str = "") -> str:
+    """The text of a conversation; ValueError where the template refuses it, or fails. `where` says which template it is."""
     try:
-        return str(compiled.render(variables))
+        return str(_compiled(template).render(variables))
     except need("jinja2", "generate").TemplateError as error:
-        raise ValueError(f"the chat template refuses these messages: {error}") from None
+        why = f"refuses these messages: {error}"
+    except ImportError:
+        raise
+    except Exception as error:  # a template runs, and may do anything wrong that a program may
+        why = str(error) if type(error) is ValueError else f"fails for these messages: {type(error).__name__}: {error}"
+    raise ValueError(f"the chat template{where} {why}")

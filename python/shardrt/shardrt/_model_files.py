@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional, Union
 
+from ._checks import shown
+from ._json_files import part, read_object
+
 
 @dataclass
 class ModelFiles:
@@ -32,9 +35,10 @@ def model_folder(artifact: Path, weights_root: Union[str, os.PathLike[str], None
     if weights_root is not None:
         return Path(weights_root) if Path(weights_root).is_dir() else None
     try:
-        root = json.loads((artifact / "manifest.json").read_text(encoding="utf-8")).get("model_root")
-    except (OSError, ValueError):
+        manifest = json.loads((artifact / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # whoever opens it says what is wrong
         return None
+    root = manifest.get("model_root") if isinstance(manifest, dict) else None
     folder = (artifact / root).resolve() if isinstance(root, str) else None
     return folder if folder is not None and folder.is_dir() else None
 
@@ -43,41 +47,63 @@ def read(folders: Iterable[Path]) -> ModelFiles:
     """Of the first folder that has one of them."""
     for folder in folders:
         genai, config, generation = (
-            _json(folder / name) for name in ("genai_config.json", "config.json", "generation_config.json")
+            _File(folder / name) for name in ("genai_config.json", "config.json", "generation_config.json")
         )
-        if genai or config or generation:
+        if genai.all or config.all or generation.all:
             return _merged(genai, config, generation)
     return ModelFiles()
 
 
-def _merged(genai: dict[str, Any], config: dict[str, Any], generation: dict[str, Any]) -> ModelFiles:
-    model = genai.get("model", {})
-    decoder = model.get("decoder", {})
-    text = config.get("text_config", config)  # of models that see, too
-    ids = _ids(generation.get("eos_token_id")) or _ids(model.get("eos_token_id")) or _ids(config.get("eos_token_id"))
-    contexts = model.get("context_length"), text.get("max_position_embeddings"), text.get("n_positions")
-    starts = generation.get("decoder_start_token_id"), config.get("decoder_start_token_id")
+class _File:
+    """One of them, and what it says of the type that it has to be."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.all = path, read_object(path)
+
+    def part(self, *names: str) -> dict[str, Any]:
+        return part(self.path, self.all, *names)
+
+    def ids(self, of: dict[str, Any], name: str) -> tuple[int, ...]:
+        """One id, or a list of them; null and -1 are none."""
+        value = of.get(name)
+        values = value if isinstance(value, list) else [value]
+        if not all(each is None or _is_whole(each) for each in values):
+            raise self._error(name, value, "an id, or a list of ids")
+        return tuple(each for each in values if each is not None and each >= 0)
+
+    def size(self, of: dict[str, Any], name: str) -> Optional[int]:
+        """More than 0."""
+        value = of.get(name)
+        if value is not None and not _is_whole(value):
+            raise self._error(name, value, "a whole number")
+        return value if value is not None and value > 0 else None
+
+    def text(self, of: dict[str, Any], name: str) -> Optional[str]:
+        value = of.get(name)
+        if value is not None and not isinstance(value, str):
+            raise self._error(name, value, "a text")
+        return value
+
+    def _error(self, name: str, value: Any, expected: str) -> ValueError:
+        return ValueError(f"{self.path}: {name} is {shown(value)}, expected {expected}")
+
+
+def _merged(genai: _File, config: _File, generation: _File) -> ModelFiles:
+    model, inputs = genai.part("model"), genai.part("model", "decoder", "inputs")
+    text = config.part("text_config") or config.all  # of models that see, too
+    contexts = genai.size(model, "context_length"), config.size(text, "max_position_embeddings"), config.size(text, "n_positions")
+    starts = generation.ids(generation.all, "decoder_start_token_id") + config.ids(config.all, "decoder_start_token_id")
+    ends = (generation.ids(generation.all, "eos_token_id") or genai.ids(model, "eos_token_id")
+            or config.ids(config.all, "eos_token_id") or config.ids(text, "eos_token_id"))  # fmt: skip
     return ModelFiles(
-        eos_ids=ids or _ids(text.get("eos_token_id")),
-        context=next((size for size in contexts if isinstance(size, int) and size > 0), None),
-        words=next((size for size in (model.get("vocab_size"), text.get("vocab_size")) if isinstance(size, int) and size > 0), None),
-        start_id=next((start for start in starts if isinstance(start, int)), None),
-        inputs={role: name for role, name in decoder.get("inputs", {}).items() if isinstance(name, str)},
-        logits=decoder.get("outputs", {}).get("logits"),
+        eos_ids=ends,
+        context=next((size for size in contexts if size is not None), None),
+        words=genai.size(model, "vocab_size") or config.size(text, "vocab_size"),
+        start_id=next(iter(starts), None),
+        inputs={role: name for role in inputs if (name := genai.text(inputs, role)) is not None},
+        logits=genai.text(genai.part("model", "decoder", "outputs"), "logits"),
     )
 
 
-def _ids(value: Any) -> tuple[int, ...]:
-    """One id, or a list of them."""
-    values = value if isinstance(value, list) else [value]
-    return tuple(each for each in values if isinstance(each, int))
-
-
-def _json(file: Path) -> dict[str, Any]:
-    if not file.is_file():
-        return {}
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{file} is no JSON: {error}") from None
-    return found if isinstance(found, dict) else {}
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any, Optional, Union
 
 from . import _checks
 from ._extras import need
+from ._json_files import read_object
 from ._token_bytes import bytes_of, kinds_of
 
 __all__ = ["TextStream", "Tokenizer"]
@@ -41,6 +41,8 @@ class Tokenizer:
     pad_id: Optional[int]
     """What stands behind the end of a text that is shorter than others."""
 
+    _source = ""  # of the chat template
+
     def __init__(self, inner: Any, *, config: Optional[Mapping[str, Any]] = None, chat_template: Optional[str] = None) -> None:
         """Of a tokenizers.Tokenizer; `config` is what tokenizer_config.json has."""
         config = config or {}
@@ -55,9 +57,9 @@ class Tokenizer:
         if chat_template is not None:
             self._templates["default"] = chat_template
         self.chat_template = self._templates.get("default")
-        pad_token = _content(config.get("pad_token"))
+        pad_token = _special(config, "pad_token")
         self.pad_id = self.id_of(pad_token) if pad_token is not None else padding and padding["pad_id"]
-        self.bos_token, self.eos_token = _content(config.get("bos_token")), _content(config.get("eos_token"))
+        self.bos_token, self.eos_token = _special(config, "bos_token"), _special(config, "eos_token")
 
     @classmethod
     def from_file(cls, path: Union[str, os.PathLike[str]]) -> Tokenizer:
@@ -74,9 +76,17 @@ class Tokenizer:
         except Exception as error:  # the package raises nothing narrower
             raise ValueError(f"{file} is no tokenizer: {error}") from None
         beside = file.parent / "tokenizer_config.json"
-        config = json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else {}
-        template = file.parent / "chat_template.jinja"
-        return cls(read, config=config, chat_template=template.read_text(encoding="utf-8") if template.is_file() else None)
+        config, template = read_object(beside), file.parent / "chat_template.jinja"
+        try:
+            text = template.read_text(encoding="utf-8") if template.is_file() else None
+        except ValueError as error:
+            raise ValueError(f"{template} is no text: {error}") from None
+        try:
+            made = cls(read, config=config, chat_template=text)
+        except ValueError as error:
+            raise ValueError(f"{beside}: {error}") from None
+        made._source = f" ({(template if text is not None else beside).name})"
+        return made
 
     def encode(self, text: str, *, special: bool = True) -> list[int]:
         """Ids of a text.
@@ -168,7 +178,7 @@ class Tokenizer:
                              "'chat_template' in tokenizer_config.json")  # fmt: skip
         named = {key: _content(value) for key, value in self._config.items() if key.endswith("_token")}
         known = {key: value for key, value in named.items() if value is not None}
-        return render(template, {**known, "add_generation_prompt": True, **variables, "messages": messages, "tools": tools})
+        return render(template, {**known, "add_generation_prompt": True, **variables, "messages": messages, "tools": tools}, self._source)
 
     def __repr__(self) -> str:
         return f"<shardrt.Tokenizer, {self.size} tokens{', chat' if self.chat_template is not None else ''}>"
@@ -225,10 +235,21 @@ def _content(token: Any) -> Optional[str]:
     return token if isinstance(token, str) else None
 
 
+def _special(config: Mapping[str, Any], name: str) -> Optional[str]:
+    found, token = config.get(name), _content(config.get(name))
+    if found is not None and token is None:
+        raise ValueError(f"{name} is {_checks.shown(found)}, expected a text, or an object with it as 'content'")
+    return token
+
+
 def _templates(given: Any) -> dict[str, str]:
     """By name: one, or a list of objects with name and template."""
     if isinstance(given, str):
         return {"default": given}
-    if isinstance(given, list):
-        return {each["name"]: each["template"] for each in given}
-    return {}
+    if given is None:
+        return {}
+    listed = [(each.get("name"), each.get("template")) for each in given if isinstance(each, Mapping)] if isinstance(given, list) else []
+    named = {name: text for name, text in listed if isinstance(name, str) and isinstance(text, str)}
+    if not isinstance(given, list) or len(named) < len(given):
+        raise ValueError(f"chat_template is {_checks.shown(given)}, expected a text, or a list of {{'name': ..., 'template': ...}}")
+    return named
