@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Optional
 
+from ._flags import Parser
+
 # Module of this folder, and what its command does.
 COMMANDS = {
     "generate": "continue prompts with a compiled decoder",
@@ -30,7 +32,7 @@ class _Version(argparse.Action):
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """What goes wrong is one line on stderr, and a status that is not 0."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(prog="shardrt", description="Runs transformers that shardc compiled for many devices.")
+    parser = Parser(prog="shardrt", description="Runs transformers that shardc compiled for many devices.")
     parser.add_argument("--version", action=_Version, nargs=0, help="the version, the commit that was built, and the format of artifacts")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, does in COMMANDS.items():

@@ -10,10 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Optional
 
+from .. import _checks
 from ..generation import Generation, Options
 from ..generator import Generator, PromptLike
 from ..processes import join
 from ..session import Session
+from ._flags import seconds, whole
 
 # Fields of Options that are numbers, by flag.
 _NUMBERS = ("max_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty",
@@ -47,9 +49,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     machine = parser.add_argument_group("ranks")
     machine.add_argument("--device", help='"host", "cuda" or "cuda:0"; else as the artifact says')
     machine.add_argument("--weights-root", metavar="FOLDER", help="where the model's own files are now")
-    machine.add_argument("--timeout", type=float, metavar="SECONDS", help="that a rank waits for others at most; else 60")
-    machine.add_argument("--threads", type=int, default=0, metavar="N", help="of each rank; 0: an equal share of the cores")
-    machine.add_argument("--positions", type=int, metavar="N",
+    machine.add_argument("--timeout", type=seconds, metavar="SECONDS", help="that a rank waits for others at most; else 60")
+    machine.add_argument("--threads", type=whole(0, _checks.MOST_THREADS), default=0, metavar="N", help="of each rank; 0: an equal share of the cores")
+    machine.add_argument("--positions", type=whole(1), metavar="N",
                          help="of keys and values at most; else as many as the prompts need")  # fmt: skip
 
 
@@ -94,9 +96,13 @@ def _generate(arguments: argparse.Namespace, session: Session, asked: Options, o
 
 def _ids(text: str) -> list[int]:
     try:
-        return [int(each) for each in text.split(",")]
+        found = [int(each) for each in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} are no ids: expected 1,2,3") from None
+    other = next((each for each in found if not 0 <= each <= _checks.MOST), None)
+    if other is not None:
+        raise argparse.ArgumentTypeError(f"there is no token {other}: expected ids from 0")
+    return found
 
 
 def _biases(text: str) -> dict[int, float]:

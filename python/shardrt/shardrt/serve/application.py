@@ -96,7 +96,7 @@ def _add_problems(app: FastAPI, limits: Limits) -> None:
     app.add_exception_handler(RequestValidationError, malformed)
     app.add_exception_handler(HTTPException, other)
     app.add_exception_handler(Gone, gone)
-    for kind in (Problem, Error, ValueError, TypeError, RuntimeError, TimeoutError):
+    for kind in (Problem, Error, ValueError, TypeError, RuntimeError, TimeoutError, Exception):
         app.add_exception_handler(kind, raised)
 
 

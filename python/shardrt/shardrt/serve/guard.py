@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
-from collections.abc import Awaitable, MutableMapping
+from collections.abc import Awaitable, Iterator, MutableMapping
 from typing import Any, Callable, Optional
 
 from .limits import Limits
@@ -18,6 +19,8 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 OPEN = ("/", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready")
 """Of no key."""
+WATCHED = (*OPEN[1:], "/metrics")
+"""By who starts it again, and by Prometheus."""
 
 
 class Gone(Exception):
@@ -27,6 +30,7 @@ class Gone(Exception):
 class Guard:
     def __init__(self, app: App, limits: Limits, metrics: Metrics) -> None:
         self._app, self._limits, self._metrics = app, limits, metrics
+        self._under_way = 0  # requests, but for those that watch the server
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -39,9 +43,10 @@ class Guard:
             await _within(self._limits.stalled_seconds, send(message))
 
         try:
-            self._check_key(scope)
-            body = await self._body(scope, receive)
-            await self._app(scope, _replay(body, receive), sending)
+            with self._counted(scope):
+                self._check_key(scope)
+                body = await self._body(scope, receive)
+                await self._app(scope, _replay(body, receive), sending)
         except Problem as problem:
             if not status:
                 await problem.answer()(scope, receive, sending)
@@ -49,6 +54,22 @@ class Guard:
             pass
         finally:
             self._metrics.answered(_path(scope), status[0] if status else 499)
+
+    @contextlib.contextmanager
+    def _counted(self, scope: MutableMapping[str, Any]) -> Iterator[None]:
+        """One of those that there may be. Who watches the server gets an answer however many there are, or would start it
+        again."""
+        if scope["path"] in WATCHED:
+            yield
+            return
+        if self._under_way >= self._limits.requests:
+            raise Problem(503, f"{self._limits.requests} requests are under way, and no more may be: try again later", kind="unavailable",
+                          headers={"Retry-After": str(self._limits.retry_after)})  # fmt: skip
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
 
     def _check_key(self, scope: MutableMapping[str, Any]) -> None:
         key = self._limits.api_key

@@ -14,6 +14,8 @@ class Limits:
     """Within which all of it has come; else 408."""
     stalled_seconds: float = 60.0
     """A reader that takes nothing for so long is left, and its texts end."""
+    requests: int = 1024
+    """At once; more are 503."""
     texts: int = 128
     """Of one request: prompts times n."""
     stops: int = 16

@@ -40,7 +40,9 @@ def of_error(error: BaseException, limits: Limits) -> Problem:
         return error
     if isinstance(error, UnicodeEncodeError):
         return invalid(HALF)
-    message = str(error) or type(error).__name__
+    said = str(error) or type(error).__name__
+    known = isinstance(error, (errors.Error, ValueError, TypeError, RuntimeError, TimeoutError))
+    message = said if known else f"{type(error).__name__}: {error}"
     where = {name: getattr(error, name, None) for name in ("rank", "stage", "node", "operator")}
     where = {name: value for name, value in where.items() if value is not None}
     if isinstance(error, errors.Busy):
