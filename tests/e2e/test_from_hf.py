@@ -145,6 +145,21 @@ class FromHf(EndToEnd):
         self.assertIn("the exporter failed: this architecture is not supported", done.stderr)
         self.assert_nothing_left()
 
+    def test_a_damaged_config(self):
+        self.install(OPTIMUM, "optimum")
+        file = self.source / "config.json"
+        for text, why in (("{", "is no JSON: Expecting property name"), ("[]", "is no object of JSON"), ("\xff", "is no JSON"),
+                          ('{"architectures": [5]}', r"'architectures' is \[5\]: expected a list of names"),
+                          ('{"architectures": "LlamaForCausalLM"}', "'architectures' is \"LlamaForCausalLM\": expected a list of names")):  # fmt: skip
+            file.write_text(text, encoding="latin-1")
+            done, calls = self.run_it()
+            self.assertEqual((done.returncode, calls), (3, []))
+            self.assertRegex(done.stderr, f"^error: {file}: {why}.*\n$")
+            self.assert_nothing_left()
+        file.unlink()
+        file.mkdir()
+        self.assertIn("config.json: cannot be read: Is a directory", self.run_it()[0].stderr)
+
     def test_wrong_folders(self):
         (self.source / "config.json").unlink()
         done, _ = self.run_it()

@@ -18,15 +18,31 @@ namespace fs = std::filesystem;
 namespace shardc {
 
 /// Arguments: folder, output, exporter, precision. What the exporter prints goes
-/// where this script's prints go; its last line is then the reason.
+/// where this script's prints go; its last line is then the reason. Its status is
+/// kBadConfig where config.json is not as it has to be.
 static constexpr char kExportScript[] = R"py(
 import sys
 sys.path = [folder for folder in sys.path if folder]
 import importlib.util, json, os, shutil, subprocess
 folder, out, exporter, precision = sys.argv[1:]
-with open(os.path.join(folder, "config.json")) as file:
-    config = json.load(file)
-architecture = (config.get("architectures") or [""])[0]
+
+def refuse(why):
+    print(why)
+    sys.exit(78)
+
+try:
+    with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+except OSError as error:
+    refuse("cannot be read: %s" % error.strerror)
+except (ValueError, RecursionError) as error:
+    refuse("is no JSON: %s" % error)
+if not isinstance(config, dict):
+    refuse("is no object of JSON: expected that of a model of Hugging Face")
+names = config.get("architectures")
+if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+    refuse("'architectures' is %s: expected a list of names, [\"LlamaForCausalLM\"] say" % json.dumps(names)[:100])
+architecture = (names or [""])[0]
 both = bool(config.get("is_encoder_decoder"))
 decodes = not both and architecture.endswith(("CausalLM", "LMHeadModel"))
 tasks = {"ForMaskedLM": "fill-mask", "ForSequenceClassification": "text-classification",
@@ -90,6 +106,8 @@ for entry in os.listdir(folder):
 
 namespace {
 
+constexpr int kBadConfig = 78;
+
 int failWith(ExitCode code, const std::string &what) {
   llvm::errs() << "error: " << what << "\n";
   return static_cast<int>(code);
@@ -119,6 +137,8 @@ std::string runExporter(const FromHfOptions &options, const fs::path &into) {
                       options.python, scratch.path() + "/log");
   if (result.status == 0)
     return "";
+  if (result.status == kBadConfig)
+    return options.folder + "/config.json: " + result.said;
   if (result.status > 0)
     return options.folder + ": the exporter failed: " +
            (result.said.empty() ? "no reason given" : result.said);
