@@ -414,6 +414,11 @@ class Rows(EndToEnd):
                 done = program("shardrun", artifact, "--texts", file, "--cache", 8)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn('expected [{"prompt": [numbers], "tokens": a number}, ...]', done.stderr)
+        for more, why in (('"deadline_ms": -3', 'expected .*"deadline_ms", 0 or more'), ('"nope": 3', 'a text has "nope": expected prompt, tokens')):
+            file.write_text(f'[{{"prompt": [1], "tokens": 2, {more}}}]')
+            done = program("shardrun", artifact, "--texts", file, "--cache", 8)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertRegex(done.stderr, why)
         file.write_text('[{"prompt": [1], "tokens": 2}]')
         done = program("shardrun", artifact, "--texts", file, "--cache", 8)
         self.assertIn("'mask' (float32 [1, 1, tokens of a step", done.stderr)

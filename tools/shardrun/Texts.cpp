@@ -35,6 +35,17 @@ Status readInputs(const std::string &texts, const std::string &name,
   return Status::ok();
 }
 
+/// One that is misspelt would be left alone.
+Status checkKeys(const std::string &file, const Json &entry) {
+  for (const auto &[key, value] : entry.items())
+    if (key != "prompt" && key != "tokens" && key != "deadline_ms" &&
+        key != "inputs")
+      return argumentError(
+          "--texts ", file, ": a text has \"", key,
+          "\": expected prompt, tokens, deadline_ms or inputs");
+  return Status::ok();
+}
+
 Status readTexts(const std::string &file, std::vector<Text> &texts) {
   std::ifstream input(file);
   if (!input)
@@ -42,6 +53,9 @@ Status readTexts(const std::string &file, std::vector<Text> &texts) {
   const Json json = Json::parse(input, nullptr, /*allow_exceptions=*/false);
   const auto isInteger = [](const Json &value) {
     return value.is_number_integer();
+  };
+  const auto isDeadline = [&](const Json &value) {
+    return isInteger(value) && value.get<int64_t>() >= 0;
   };
   bool fits = json.is_array() && !json.empty();
   for (size_t i = 0; fits && i < json.size(); ++i) {
@@ -52,15 +66,15 @@ Status readTexts(const std::string &file, std::vector<Text> &texts) {
         std::all_of(entry["prompt"].begin(), entry["prompt"].end(),
                     isInteger) &&
         entry.contains("tokens") && isInteger(entry["tokens"]) &&
-        (!entry.contains("deadline_ms") || isInteger(entry["deadline_ms"])) &&
+        (!entry.contains("deadline_ms") || isDeadline(entry["deadline_ms"])) &&
         (!entry.contains("inputs") || entry["inputs"].is_string());
     if (!fits)
       break;
+    SHARDC_RETURN_IF_ERROR(checkKeys(file, entry));
     Text &text = texts.emplace_back();
     text.request.prompt = entry["prompt"].get<std::vector<int64_t>>();
     text.request.maxTokens = entry["tokens"].get<int64_t>();
-    text.request.deadlineMs =
-        std::max(int64_t(0), entry.value("deadline_ms", int64_t(0)));
+    text.request.deadlineMs = entry.value("deadline_ms", int64_t(0));
     if (entry.contains("inputs"))
       SHARDC_RETURN_IF_ERROR(
           readInputs(file, entry["inputs"].get<std::string>(), text));
@@ -68,7 +82,9 @@ Status readTexts(const std::string &file, std::vector<Text> &texts) {
   return fits ? Status::ok()
               : argumentError("--texts ", file,
                               ": expected [{\"prompt\": [numbers], \"tokens\": "
-                              "a number}, ...]");
+                              "a number}, ...], and as one likes "
+                              "\"deadline_ms\", 0 or more, and \"inputs\", a "
+                              "file");
 }
 
 Status writeTexts(const std::string &file, const std::vector<Text> &texts) {
