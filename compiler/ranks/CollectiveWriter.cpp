@@ -74,9 +74,8 @@ Tensor CollectiveWriter::stack(const Tensor &x, Group group, DimsAt dimsAt) {
   llvm::sort(members);
   Tensor own = x;
   for (size_t d = 0; d < x.dims.size(); ++d) {
-    SmallVector<DimExpr> sizes;
-    for (int64_t member : members)
-      sizes.push_back(dimsAt(member)[d]);
+    auto sizes = llvm::map_to_vector(
+        members, [&](int64_t member) -> DimExpr { return dimsAt(member)[d]; });
     own = writer.padTo(own, d, mostOf(sizes));
   }
   own = writer.unsqueeze(own, 0);

@@ -13,8 +13,8 @@ static std::string axesOf(const artifact::Program &program,
   std::string text;
   for (uint32_t axis = 0; axis < isOne.size(); ++axis)
     if (isOne[axis])
-      text +=
-          (text.empty() ? "" : ",") + program.axes()->Get(axis)->name()->str();
+      text.append(text.empty() ? "" : ",")
+          .append(program.axes()->Get(axis)->name()->string_view());
   return text;
 }
 

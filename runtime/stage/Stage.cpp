@@ -100,11 +100,11 @@ RankMemory Stage::memoryOf(const Rank &rank) const {
 //===----------------------------------------------------------------------===//
 
 std::string Stage::describeRank(int worldRank) const {
-  std::string at;
+  std::string text = artifact.rankText(worldRank);
   for (const auto &rank : ranks)
     if (rank->place.worldRank() == worldRank)
-      at = " " + describePlace(rank->progress);
-  return artifact.rankText(worldRank) + at;
+      text.append(1, ' ').append(describePlace(rank->progress));
+  return text;
 }
 
 /// "in MatMul at node '/up', before all_reduce at node '/down'", "between kernels"
