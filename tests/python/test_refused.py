@@ -37,9 +37,15 @@ class Inputs(Kept):
                              ("cancellation is 5, expected a Cancellation", {"cancellation": 5})):  # fmt: skip
             self.refuses(TypeError, why, self.whole.run, given, **options)
         for seconds in (-1, math.nan, math.inf, 1e300):
-            self.refuses(shardrt.InvalidArgument, "deadline is .*, expected (a finite|0 to)", self.whole.run, given, deadline=seconds)
+            self.refuses(shardrt.InvalidArgument, "deadline is .*, expected (a finite|0 or more)", self.whole.run, given, deadline=seconds)
             self.refuses(shardrt.InvalidArgument, "deadline is", self.whole.run_batch, [given], deadline=seconds)
         self.refuses(TypeError, r"inputs are \[1\], expected arrays by name: {'input_ids': ...}", self.whole.run, [1])
+        self.refuses(TypeError, "an input has the name 5, expected a text", self.whole.run, {5: [PROMPT]})
+        for call in (lambda: self.whole.run(given, out={"nope": np.zeros(3)}), lambda: self.whole.bind({}, {"nope": np.zeros(3)})):
+            self.refuses(shardrt.InvalidArgument, "there is no output 'nope': the model's outputs are 'logits'", call)
+        self.refuses(shardrt.InvalidArgument, "there is no input 'nope': the model's inputs are 'input_ids', 'attention_mask'",
+                     self.whole.bind, {"nope": np.zeros(3)}, {})  # fmt: skip
+        self.refuses(TypeError, "outputs is 5, expected a Mapping", self.whole.bind, {}, 5)
         self.refuses(TypeError, "capacity is 1.5, expected a whole number", self.whole.state, 1.5)
 
     def test_an_artifact_for_rows_has_no_requests(self):
@@ -56,7 +62,8 @@ class Inputs(Kept):
 class Opening(Kept):
     def test_sessions(self):
         for why, options in (("device is 5, expected a str", {"device": 5}), ("processes is 5, expected a Processes", {"processes": 5}),
-                             ("threads is 1.5", {"threads": 1.5}), ("timeout is 'a', expected a number", {"timeout": "a"}),
+                             ("threads is 1.5", {"threads": 1.5}), ("progress is 5, expected a function", {"progress": 5}),
+                             ("check_replicas is 'x', expected True or False", {"check_replicas": "x"}), ("measure is 2", {"measure": 2}), ("timeout is 'a', expected a number", {"timeout": "a"}),
                              ("weights_root is 5, expected a path", {"weights_root": 5}), ("cache_positions is '5'", {"cache_positions": "5"})):  # fmt: skip
             self.refuses(TypeError, why, shardrt.Session, ARTIFACT, **options)
         for why, options in (("threads is 1099511627776, expected 0 to 4096", {"threads": 2**40}), ("threads is -1", {"threads": -1}),
@@ -65,6 +72,11 @@ class Opening(Kept):
         self.refuses(shardrt.InvalidArgument, "artifact is .*, which is no path", shardrt.Session, f"{ARTIFACT}\0b")
         self.refuses(shardrt.InvalidArgument, "artifact is '', which is no path", shardrt.Session, "")
         self.refuses(TypeError, "artifact is 5, expected a path", shardrt.Session, 5)
+
+    def test_generators(self):
+        self.refuses(TypeError, "tokenizer is 5, expected a path", shardrt.Generator, ARTIFACT, 5)
+        self.refuses(TypeError, "tokenizer is 5, expected a path", shardrt.Tokenizer.from_file, 5)
+        self.refuses(TypeError, "batch is 'x'", shardrt.Generator, ARTIFACT, batch="x")
 
     def test_processes(self):
         self.refuses(shardrt.InvalidArgument, "rank is 5, expected 0 to 1", shardrt.join, rendezvous="127.0.0.1:1", rank=5, num_ranks=2)
@@ -98,6 +110,9 @@ class Texts(Kept):
                              ("max_tokens is 0, expected 1 to 2147483647", {"max_tokens": 0}), ("max_tokens is 10", {"max_tokens": 10**12}), ("no token -1", {"stop_ids": [-1]}),
                              ("top_p is nan", {"top_p": math.nan}), ("temperature is inf", {"temperature": math.inf})):  # fmt: skip
             self.refuses(shardrt.InvalidArgument, why, generator.generate, [PROMPT], **options)
+        first = generator.generate([PROMPT], max_tokens=1)[0].ids[0]
+        self.assertNotEqual(generator.generate([PROMPT], max_tokens=1, logit_bias={first: -math.inf})[0].ids, [first])
+        self.refuses(shardrt.InvalidArgument, "the bias of token 5 is inf", generator.generate, [PROMPT], logit_bias={5: math.inf})
         found = generator.generate([np.array(PROMPT)], max_tokens=np.int64(2), temperature=np.float32(0), logit_bias={np.int64(3): 0}, seed=-1)
         self.assertEqual(found[0].ids, generator.generate([PROMPT], max_tokens=2)[0].ids)
 

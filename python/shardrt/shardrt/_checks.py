@@ -57,7 +57,8 @@ def seconds(name: str, value: Any, *, positive: bool = False) -> Optional[float]
         return None
     found = number(name, value)
     if not 0 <= found <= _MOST_SECONDS or (positive and found == 0):
-        raise InvalidArgument(f"{name} is {value}, expected {'more than 0' if positive else '0'} to {_MOST_SECONDS} seconds, or None")
+        least = "more than 0" if positive else "0 or more"
+        raise InvalidArgument(f"{name} is {value}, expected {least} and at most {_MOST_SECONDS} seconds, or None")
     return found
 
 
@@ -92,6 +93,22 @@ def words_of(session: Session, logits: Optional[str]) -> Optional[int]:
     outputs = [info for info in session.outputs if not info.is_cache]
     found = next((info for info in outputs if info.name == logits), outputs[0] if outputs else None)
     return int(found.dims[-1]) if found is not None and found.dims and found.dims[-1].isdigit() else None
+
+
+def flag(name: str, value: Any) -> bool:
+    """0 and 1 are flags, too."""
+    if not isinstance(value, (bool, np.bool_)) and value not in (0, 1):
+        raise TypeError(f"{name} is {shown(value)}, expected True or False")
+    return bool(value)
+
+
+def names(kind: str, given: Iterable[Any], known: Iterable[str]) -> None:
+    """Whether there are inputs, or outputs, of these names."""
+    known = list(known)
+    other = next((name for name in given if name not in known), None)
+    if other is not None:
+        listed = ", ".join(repr(name) for name in known)
+        raise InvalidArgument(f"there is no {kind} {shown(other)}: the model's {kind}s are {listed}")
 
 
 def path(name: str, value: Any) -> bytes:

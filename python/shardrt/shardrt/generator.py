@@ -92,6 +92,8 @@ class Generator(Closing):
         moved = artifact.weights_root if isinstance(artifact, Session) else session.get("weights_root")
         beside = _model_files.model_folder(folder, moved)
         self.tokenizer = _tokenizer(tokenizer, beside)
+        if tokenizer is not None and not isinstance(tokenizer, Tokenizer):
+            _checks.path("tokenizer", tokenizer)
         given = [] if tokenizer is None or isinstance(tokenizer, Tokenizer) else [Path(tokenizer)]
         folders = [path if path.is_dir() else path.parent for path in given]
         files = _model_files.read([*folders, *([beside] if beside else []), folder])

@@ -144,7 +144,8 @@ def _check_biases(biases: Any) -> None:
         raise TypeError(f"logit_bias is {_checks.shown(biases)}, expected numbers by id: {{5: -100.0}}")
     for token, bias in biases.items():
         _checks.whole("a token of logit_bias", token)
-        _checks.number(f"the bias of token {token}", bias)
+        if bias != -math.inf:  # never that one
+            _checks.number(f"the bias of token {token}", bias)
 
 
 def _log_sum(values: Scores) -> float:

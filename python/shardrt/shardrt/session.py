@@ -157,6 +157,8 @@ class Session(Closing):
         root = _checks.path("weights_root", weights_root) if weights_root is not None else None
         _checks.given("device", device, str)
         _checks.given("processes", processes, Processes)
+        if progress is not None and not isinstance(progress, bool) and not callable(progress):
+            raise TypeError(f"progress is {_checks.shown(progress)}, expected a function, True, False or None")
         self.artifact = os.fspath(artifact)
         self.weights_root = os.fspath(weights_root) if weights_root is not None else None
         bar = _progress.Bar("weights") if progress is True or (progress is None and _progress.is_seen()) else None
@@ -167,15 +169,15 @@ class Session(Closing):
             size=ctypes.sizeof(OptionsOfC),
             weights_root=root,
             timeout_seconds=_checks.seconds("timeout", timeout, positive=True) or 0,
-            check_replicas=check_replicas,
-            no_kernels=not native_code,
+            check_replicas=_checks.flag("check_replicas", check_replicas),
+            no_kernels=not _checks.flag("native_code", native_code),
             threads=_checks.whole("threads", threads, 0, _checks.MOST_THREADS),
             device=device.encode() if device is not None else None,
-            loads_beside=loads_beside,
+            loads_beside=_checks.flag("loads_beside", loads_beside),
             processes=processes._for_session(self) if processes is not None else None,
             on_progress=self._on_progress,
-            preflight=preflight,
-            measure=measure,
+            preflight=_checks.flag("preflight", preflight),
+            measure=_checks.flag("measure", measure),
             cache_positions=_checks.whole("cache_positions", cache_positions),
         )
         made = ctypes.c_void_p()
@@ -320,11 +322,16 @@ class Session(Closing):
         self._check_for_requests()
         if not isinstance(inputs, Mapping):
             raise TypeError(f"inputs are {_checks.shown(inputs)}, expected arrays by name: {{'{self.inputs[0].name}': ...}}")
+        unnamed = next((name for name in inputs if not isinstance(name, str)), None)
+        if unnamed is not None:
+            raise TypeError(f"an input has the name {_checks.shown(unnamed)}, expected a text")
         there = _views_on_devices(inputs)
         left = {name: value for name, value in inputs.items() if name not in there.arrays} if there else inputs
         return Inputs(left, self._by_name), there
 
     def _views_of(self, out: Optional[Mapping[str, Any]]) -> Optional[Views]:
+        _checks.given("out", out, Mapping)
+        _checks.names("output", out or (), (info.name for info in self.outputs))
         views = Views("output", out) if out else None
         for info in self.outputs:
             if views is None or info.name not in views.arrays:
@@ -349,6 +356,9 @@ class Session(Closing):
         with __dlpack__; inputs may have any strides, and those that are not dense are copied by each run. Runs wait for the
         default stream of a GPU that has one of them, and for no other stream."""
         self._check_for_requests()
+        for kind, arrays, infos in (("input", inputs, self.inputs), ("output", out, self.outputs)):
+            _checks.given(f"{kind}s", arrays, Mapping, optional=False)
+            _checks.names(kind, arrays, (info.name for info in infos))
         return Binding(self, Views("input", inputs), Views("output", out))
 
     async def run_async(

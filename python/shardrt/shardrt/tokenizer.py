@@ -66,6 +66,7 @@ class Tokenizer:
         """Of tokenizer.json, or its folder. tokenizer_config.json and chat_template.jinja beside it are read as well, if
         they are there."""
         inner = need("tokenizers", "generate")
+        _checks.path("tokenizer", path)
         file = Path(path)
         if file.is_dir():
             file = file / "tokenizer.json"
