@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -43,10 +42,8 @@ def _listed(name: str, value: Any, info: ValueInfo) -> Array:
     an integer, and no integer another one."""
     wanted = dtype_of(info.dtype, f"input '{name}'")
     try:
-        with warnings.catch_warnings():  # of NumPy before 1.24, where lists have different lengths
-            warnings.simplefilter("error")
-            found = np.asarray(value)
-    except (ValueError, TypeError, OverflowError, Warning) as error:
+        found = np.asarray(value)  # objects, by NumPy before 1.24, where lists have different lengths
+    except (ValueError, TypeError, OverflowError) as error:
         raise InvalidArgument(f"input '{name}': expected {info.dtype} [{', '.join(info.dims)}], found lists that are no array: {error}") from None
     if found.size == 0:
         return found.astype(wanted)
