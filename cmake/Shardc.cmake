@@ -1,9 +1,8 @@
 # Helpers for the compiler's libraries.
 
 # A static library of the compiler: shardc_library(Name SOURCES a.cpp LINKS B).
-# Libraries after the first reuse its precompiled MLIR headers. Some files at a
-# time are compiled as one (a unity build), in less than half of the time, so that
-# names are theirs alone. APART: a file has names that another has, too.
+# Libraries after the first reuse its precompiled MLIR headers. APART: a file has
+# names that another has, too, so that each is compiled by itself.
 function(shardc_library name)
   cmake_parse_arguments(ARG "APART" "" "SOURCES;LINKS;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -14,8 +13,7 @@ function(shardc_library name)
   target_precompile_headers(${name} REUSE_FROM ShardcPrecompiled)
   if(ARG_APART)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
-  elseif(NOT CMAKE_UNITY_BUILD) # tools/dev/build --quick: all of it, by more files
-    set_target_properties(${name} PROPERTIES
-      UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  else()
+    shardc_compile_together(${name})
   endif()
 endfunction()
