@@ -26,7 +26,7 @@ MOST_TEXTS = 1024
 """Of a prompt: n, and beams."""
 MOST_TOKENS = 2**31 - 1
 MOST_THREADS = 4096
-_MOST_SECONDS = 10**9
+MOST_SECONDS = 10**9
 
 
 def whole(name: str, value: Any, least: float = 0, most: float = MOST) -> int:
@@ -56,9 +56,9 @@ def seconds(name: str, value: Any, *, positive: bool = False) -> Optional[float]
     if value is None:
         return None
     found = number(name, value)
-    if not 0 <= found <= _MOST_SECONDS or (positive and found == 0):
+    if not 0 <= found <= MOST_SECONDS or (positive and found == 0):
         least = "more than 0" if positive else "0 or more"
-        raise InvalidArgument(f"{name} is {value}, expected {least} and at most {_MOST_SECONDS} seconds, or None")
+        raise InvalidArgument(f"{name} is {value}, expected {least} and at most {MOST_SECONDS} seconds, or None")
     return found
 
 

@@ -161,12 +161,13 @@ class Server(Closing):
 
         Raises Busy where as many wait as may, and Unavailable while ranks are lost.
         """
-        ids = np.array(_checks.ids("prompt", prompt, self._words), np.int64)
+        tokens = _checks.ids("prompt", prompt, self._words)
+        ids = np.array(tokens, np.int64)
         for name, function in (("choose", choose), ("listener", listener)):
             if function is not None and not callable(function):
                 raise TypeError(f"{name} is {_checks.shown(function)}, expected a function or None")
         given = Inputs(inputs or {}, self._infos)
-        text = Text(next(self._numbers), ids.tolist(), choose, listener)
+        text = Text(next(self._numbers), tokens, choose, listener)
         request = TextRequestOfC(
             size=ctypes.sizeof(TextRequestOfC), prompt=ids.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), num_prompt=ids.size,
             max_tokens=_checks.whole("max_tokens", max_tokens, -_checks.MOST), choose=self._calls[0], on_end=self._calls[1], context=text.number,

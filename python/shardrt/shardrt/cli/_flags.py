@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable
 from typing import NoReturn
+
+from .. import _checks
 
 MOST = 2**62
 
@@ -40,8 +41,8 @@ def seconds(text: str) -> float:
         found = float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no number: expected seconds") from None
-    if not 0 < found <= 1e9 or math.isnan(found):
-        raise argparse.ArgumentTypeError(f"{text}, expected more than 0 and at most 1000000000 seconds")
+    if not 0 < found <= _checks.MOST_SECONDS:  # nor is NaN
+        raise argparse.ArgumentTypeError(f"{text}, expected more than 0 and at most {_checks.MOST_SECONDS} seconds")
     return found
 
 
