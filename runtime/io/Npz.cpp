@@ -16,12 +16,6 @@ namespace {
 
 using Bytes = std::string_view;
 
-uint64_t little(Bytes bytes, size_t at, size_t size) {
-  uint64_t value = 0;
-  std::memcpy(&value, bytes.data() + at, size);
-  return value;
-}
-
 constexpr std::pair<Bytes, ElementType> kDescrs[] = {
     {"|b1", artifact::ElementType_Bool},
     {"|i1", artifact::ElementType_Int8},

@@ -14,12 +14,6 @@ namespace {
 
 using Bytes = std::string_view;
 
-uint64_t little(Bytes bytes, size_t at, size_t size) {
-  uint64_t value = 0;
-  std::memcpy(&value, bytes.data() + at, size);
-  return value;
-}
-
 void putLittle(std::string &bytes, uint64_t value, size_t size) {
   bytes.append(reinterpret_cast<const char *>(&value), size);
 }
@@ -51,6 +45,12 @@ uint32_t checksum(Bytes bytes) {
 }
 
 } // namespace
+
+uint64_t little(Bytes bytes, size_t at, size_t size) {
+  uint64_t value = 0;
+  std::memcpy(&value, bytes.data() + at, size);
+  return value;
+}
 
 Status listMembers(const std::string &path, Bytes zip,
                    std::vector<ZipMember> &members) {

@@ -16,6 +16,10 @@
 
 namespace shardc::runtime {
 
+/// The integer in these 8 bytes or less, of which the first is the least, as zip
+/// and npy have them.
+uint64_t little(std::string_view bytes, size_t at, size_t size);
+
 struct ZipMember {
   std::string_view name;
   std::string_view stored; ///< as it is in the archive

@@ -193,8 +193,9 @@ TEST(Signals, handlersStayAsTheyAre) {
   for (int signal = 1; signal < SIGRTMIN; ++signal) {
     struct sigaction now = {};
     sigaction(signal, nullptr, &now);
-    if (signal != SIGBUS)
+    if (signal != SIGBUS) {
       EXPECT_EQ(now.sa_handler, before[size_t(signal)].sa_handler) << signal;
+    }
   }
 }
 

@@ -69,10 +69,10 @@ template <typename Q>
   const __m256i low = _mm256_load_si256(from),
                 high = _mm256_load_si256(from + 1);
   // Packing goes by halves of vectors.
-  const __m256i words = _mm256_permute4x64_epi64(
-      std::is_same_v<Q, uint16_t> ? _mm256_packus_epi32(low, high)
-                                  : _mm256_packs_epi32(low, high),
-      0xd8);
+  const __m256i packed = std::is_same_v<Q, uint16_t>
+                             ? _mm256_packus_epi32(low, high)
+                             : _mm256_packs_epi32(low, high);
+  const __m256i words = _mm256_permute4x64_epi64(packed, 0xd8);
   if constexpr (sizeof(Q) == 2) {
     _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), words);
   } else {
