@@ -79,22 +79,23 @@ TEST(PackedMatrix, RaggedSizesOfFloat16) { multipliesRaggedSizes<Float16>(); }
 TEST(PackedMatrix, RaggedSizesOfBFloat16) { multipliesRaggedSizes<BFloat16>(); }
 
 /// Values whose sums round differently in each order.
+template <typename T = float>
 Tensor fractions(const Dims &dims, uint32_t seed) {
-  Tensor tensor = Tensor::filled<float>(dims, 0);
+  Tensor tensor = Tensor::filled<T>(dims, T(0));
   for (int64_t i = 0; i < tensor.view.numElements(); ++i) {
     seed = seed * 1664525u + 1013904223u;
-    tensor.view.as<float>()[i] = std::sin(float(seed >> 8));
+    tensor.view.as<T>()[i] = T(std::sin(float(seed >> 8)));
   }
   return tensor;
 }
 
-TEST(PackedMatrix, BitsOfARowDoNotDependOnTheOthers) {
+template <typename T> void bitsOfARowDoNotDependOnTheOthers() {
   const int64_t m = 503, n = 530, k = 800; // several blocks of each
-  const Tensor a = fractions({m, k}, 1), b = fractions({k, n}, 2);
+  const Tensor a = fractions({m, k}, 1), b = fractions<T>({k, n}, 2);
   const Tensor all = Tensor::filled<float>({m, n}, 9);
   const AlignedBuffer memory = packed(b);
   multiplyPacked(productOf(a, b, memory, all));
-  for (int64_t count : {1, 2, 3, 5, 7, 64}) {
+  for (int64_t count : {1, 2, 3, 5, 7, 17, 18, 64}) {
     const Tensor some = Tensor::filled<float>({count, n}, 9);
     for (int64_t first : {int64_t{0}, int64_t{100}, m - count}) {
       multiplyPacked(productOf(a.slice(0, first, count), b, memory, some));
@@ -103,6 +104,12 @@ TEST(PackedMatrix, BitsOfARowDoNotDependOnTheOthers) {
           << count << " rows from " << first << " on";
     }
   }
+}
+
+TEST(PackedMatrix, BitsOfARowDoNotDependOnTheOthers) {
+  bitsOfARowDoNotDependOnTheOthers<float>();
+  bitsOfARowDoNotDependOnTheOthers<Float16>();
+  bitsOfARowDoNotDependOnTheOthers<BFloat16>();
 }
 
 /// What a colleague of columns computes is what it computes in the whole.

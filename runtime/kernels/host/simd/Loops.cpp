@@ -32,6 +32,8 @@ constexpr int64_t kRowBlock = 240;
 constexpr int64_t kPanelBlock = 24;
 /// More tiles than a block of rows has.
 constexpr int64_t kNever = kRowBlock;
+/// Tiles of a panel of 16 bits from which on it is widened once for all.
+constexpr int64_t kWidenTiles = 3;
 
 #ifdef __x86_64__
 #pragma GCC push_options
