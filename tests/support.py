@@ -19,6 +19,12 @@ MODELS = ROOT / "tests/models"
 LAYERS = {"bert-ts-op17": 2, "gpt2-dynamo-op20": 3, "llama-dynamo-op18": 4, "llama-genai-int4": 2, "vit-ts-static-op17": 2}
 
 
+def processor_has(*instructions):
+    """Any of these, as Linux names them."""
+    cpu = Path("/proc/cpuinfo")
+    return cpu.exists() and not set(instructions).isdisjoint(cpu.read_text().split())
+
+
 def program(name, *arguments, env=None):
     return subprocess.run([str(a) for a in (BIN / name, *arguments)], capture_output=True, text=True, timeout=300, env=env)
 

@@ -8,7 +8,6 @@ import json
 import os
 import unittest
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -16,7 +15,7 @@ from onnx import numpy_helper
 
 from tests.corpus.plan_table import CORPUS
 from tests.e2e.caches import inputs_of, write_request
-from tests.support import EndToEnd, program, read_outputs
+from tests.support import EndToEnd, processor_has, program, read_outputs
 
 try:
     import onnxruntime
@@ -24,8 +23,7 @@ except ImportError:
     onnxruntime = None
 
 # Without these instructions ONNX Runtime's products of bytes saturate at 16 bits, and its steps are no reference.
-CPU = Path("/proc/cpuinfo")
-MULTIPLIES_BYTES = CPU.exists() and bool({"avx512_vnni", "avx_vnni"} & set(CPU.read_text().split()))
+MULTIPLIES_BYTES = processor_has("avx512_vnni", "avx_vnni")
 PROMPT, STEPS = 5, 32
 PLANS = ("--tp 1", "--tp 2", "--tp 4", "--tp 2 --sp", "--cp 2 --tp 2")
 TOTAL = PROMPT + STEPS

@@ -4,13 +4,12 @@ import itertools
 import json
 import os
 import unittest
-from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.support import EndToEnd, program, read_outputs
+from tests.support import EndToEnd, processor_has, program, read_outputs
 
 PROCESSORS = ("baseline", "avx2", "avx-vnni", "avx512", "avx512-vnni", "avx512-bf16", None)
 
@@ -99,7 +98,7 @@ class TwoBits(EndToEnd):
 
     def test_fewer_bits_of_activations(self):
         """accuracy_level 4, --compute int8, which is the same, and --compute bf16, which processors without it do not round to."""
-        has_bf16 = "avx512_bf16" in Path("/proc/cpuinfo").read_text()
+        has_bf16 = processor_has("avx512_bf16")
         for block, zeros in ((32, None), (64, "fields"), (16, "numbers")):
             exact, x, expected = self.mlp(block, zeros, True)
             for flags in (["--compute", "bf16"], ["--compute", "int8"], ["--compute", "int8", "--tp", 2], ["--compute", "bf16", "--tp", 2]):
