@@ -7,8 +7,6 @@
 
 namespace shardc::files {
 
-namespace fs = llvm::sys::fs;
-
 std::error_code takeError(llvm::raw_fd_ostream &stream) {
   stream.flush();
   const std::error_code error = stream.error();
@@ -33,16 +31,16 @@ std::error_code writeFileAtomically(llvm::StringRef path, Writer write) {
     write(llvm::outs());
     return takeError(llvm::outs());
   }
-  fs::file_status status;
-  const bool exists = !fs::status(path, status);
-  if (exists && !fs::is_regular_file(status))
+  llvm::sys::fs::file_status status;
+  const bool exists = !llvm::sys::fs::status(path, status);
+  if (exists && !llvm::sys::fs::is_regular_file(status))
     return writeFile(path, write);
   llvm::SmallString<128> real(path);
   if (exists)
-    if (std::error_code error = fs::real_path(path, real))
+    if (std::error_code error = llvm::sys::fs::real_path(path, real))
       return error;
-  llvm::Expected<fs::TempFile> part =
-      fs::TempFile::create(real + ".part-%%%%%%");
+  llvm::Expected<llvm::sys::fs::TempFile> part =
+      llvm::sys::fs::TempFile::create(real + ".part-%%%%%%");
   if (!part)
     return llvm::errorToErrorCode(part.takeError());
   std::error_code error;

@@ -70,7 +70,7 @@ struct WidenFloats : impl::WidenFloatsBase<WidenFloats> {
       SmallVector<onnx::WeightOp> weights;
       SmallVector<onnx::CastOp> casts;
       function.walk([&](Operation *op) {
-        for (Region &region : op->getRegions())
+        for (mlir::Region &region : op->getRegions())
           for (Value argument : region.getArguments())
             widen(argument);
         if (auto weight = dyn_cast<onnx::WeightOp>(op))

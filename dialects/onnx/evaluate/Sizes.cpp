@@ -88,7 +88,7 @@ bool Sizes::bind(ArrayRef<DimExpr> dims, ArrayRef<int64_t> shape) {
   return true;
 }
 
-void forEachNumber(DimExpr expr, function_ref<void(int64_t)> visit) {
+void forEachNumber(DimExpr expr, llvm::function_ref<void(int64_t)> visit) {
   for (const DimExpr::Term &term : expr.terms()) {
     visit(magnitudeOf(term.coefficient));
     for (const DimAtom *atom : term.atoms) {

@@ -123,14 +123,15 @@ template <typename OpTy, typename F> static Outcome pool(Call &call, F f) {
   return Outcome::Done;
 }
 
-static double mean(AveragePoolOp op, ArrayRef<double> inside, int64_t all) {
+static double meanOfWindow(AveragePoolOp op, ArrayRef<double> inside,
+                           int64_t all) {
   double sum = 0;
   for (double x : inside)
     sum += x;
   return sum / double(op.getCountIncludePad() ? all : int64_t(inside.size()));
 }
 
-static double largest(MaxPoolOp, ArrayRef<double> inside, int64_t) {
+static double largestOfWindow(MaxPoolOp, ArrayRef<double> inside, int64_t) {
   double most = -INFINITY;
   for (double x : inside)
     most = x > most ? x : most;
@@ -187,8 +188,9 @@ static Outcome pad(Call &call) {
 void addWindows(Evaluators &all) {
   all.add<ConvOp>(convolve);
   all.add<AveragePoolOp>(
-      [](Call &call) { return pool<AveragePoolOp>(call, mean); });
-  all.add<MaxPoolOp>([](Call &call) { return pool<MaxPoolOp>(call, largest); });
+      [](Call &call) { return pool<AveragePoolOp>(call, meanOfWindow); });
+  all.add<MaxPoolOp>(
+      [](Call &call) { return pool<MaxPoolOp>(call, largestOfWindow); });
   all.add<PadOp>(pad);
 }
 

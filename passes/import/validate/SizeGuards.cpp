@@ -76,7 +76,7 @@ public:
   }
 
   void grow() {
-    DenseSet<Symbol> reached;
+    llvm::DenseSet<Symbol> reached;
     while (!pending.empty()) {
       const Symbol symbol = pending.pop_back_val();
       if (!reached.insert(symbol).second)
@@ -119,10 +119,10 @@ public:
 
 private:
   const SizeGuards &all;
-  DenseSet<Symbol> held; ///< that the region has, or data gives
+  llvm::DenseSet<Symbol> held; ///< that the region has, or data gives
   SmallVector<Symbol> pending;
-  DenseSet<unsigned> kept;
-  DenseMap<Symbol, unsigned> uses; ///< by what is kept
+  llvm::DenseSet<unsigned> kept;
+  llvm::DenseMap<Symbol, unsigned> uses; ///< by what is kept
 };
 
 SmallVector<SizeGuard> SizeGuards::about(const StringSet<> &symbols,
