@@ -344,14 +344,6 @@ LogicalResult GraphImporter::addConstantNode(const NodeProto &node) {
   return success(value != nullptr);
 }
 
-/// Number of names up to the last that is not empty.
-template <typename Names> static int countPresent(const Names &names) {
-  int count = names.size();
-  while (count > 0 && names.Get(count - 1).empty())
-    --count;
-  return count;
-}
-
 LogicalResult GraphImporter::addOperator(const NodeProto &node,
                                          const Operator &op) {
   NameLoc loc = locOf(node);

@@ -23,6 +23,14 @@ runtimeInputs(const ::onnx::GraphProto &graph);
 std::optional<mlir::RegisteredOperationName>
 nativeName(mlir::MLIRContext *context, llvm::StringRef opType);
 
+/// Number of names up to the last that is not empty.
+template <typename Names> unsigned countPresent(const Names &names) {
+  int count = names.size();
+  while (count > 0 && names.Get(count - 1).empty())
+    --count;
+  return count;
+}
+
 /// Builds @main for a checked graph, in one walk over its nodes.
 class GraphImporter {
 public:

@@ -83,14 +83,6 @@ static std::string checkModelLeniently(::onnx::ModelProto &model,
   return wrong;
 }
 
-/// Number of names up to the last that is not empty.
-template <typename Names> static unsigned countPresent(const Names &names) {
-  int count = names.size();
-  while (count > 0 && names.Get(count - 1).empty())
-    --count;
-  return count;
-}
-
 /// Attributes that an op does not have are left to the function body.
 static bool isNative(MLIRContext &context, const Opsets &opsets,
                      const ::onnx::NodeProto &node) {

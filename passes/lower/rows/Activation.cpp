@@ -111,22 +111,22 @@ static Values emitHardSwish(rt::CallOp, ValueRange inputs, RowBody &body) {
 }
 
 template <EmitRow emit, size_t operands = 1>
-static bool bind(rt::CallOp call, RowCall &row) {
+static bool bindActivation(rt::CallOp call, RowCall &row) {
   return call.getInputs().size() == operands &&
          isa<FloatType>(viewTypeOf(call.getInputs()[0]).getElement()) &&
          bindElementwise(call, row, emit);
 }
 
 void addActivationRows(RowMap &map) {
-  map["Gelu"] = bind<emitGelu>;
-  map["HardSigmoid"] = bind<emitHardSigmoid>;
-  map["HardSwish"] = bind<emitHardSwish>;
-  map["LeakyRelu"] = bind<emitLeakyRelu>;
-  map["PRelu"] = bind<emitPRelu, 2>;
-  map["Relu"] = bind<emitRelu>;
-  map["Sigmoid"] = bind<emitSigmoid>;
-  map["Softsign"] = bind<emitSoftsign>;
-  map["Swish"] = bind<emitSwish>;
+  map["Gelu"] = bindActivation<emitGelu>;
+  map["HardSigmoid"] = bindActivation<emitHardSigmoid>;
+  map["HardSwish"] = bindActivation<emitHardSwish>;
+  map["LeakyRelu"] = bindActivation<emitLeakyRelu>;
+  map["PRelu"] = bindActivation<emitPRelu, 2>;
+  map["Relu"] = bindActivation<emitRelu>;
+  map["Sigmoid"] = bindActivation<emitSigmoid>;
+  map["Softsign"] = bindActivation<emitSoftsign>;
+  map["Swish"] = bindActivation<emitSwish>;
 }
 
 } // namespace shardc::lower

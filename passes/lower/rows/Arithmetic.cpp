@@ -47,42 +47,41 @@ static Values emitReciprocal(rt::CallOp, ValueRange inputs, RowBody &body) {
   return {body.make<arith::DivFOp>(body.constant(1), inputs[0])};
 }
 
-static bool isFloat(Value view) {
-  return isa<NoneType>(view.getType()) ||
-         isa<FloatType>(viewTypeOf(view).getElement());
+static bool isFloatOrNone(Value view) {
+  return isa<NoneType>(view.getType()) || isFloat(view);
 }
 
 /// All operands are floats.
 template <EmitRow emit, size_t operands>
-static bool bind(rt::CallOp call, RowCall &row) {
+static bool bindArithmetic(rt::CallOp call, RowCall &row) {
   return call.getInputs().size() == operands &&
-         llvm::all_of(call.getInputs(), isFloat) &&
+         llvm::all_of(call.getInputs(), isFloatOrNone) &&
          bindElementwise(call, row, emit);
 }
 
 static bool bindClip(rt::CallOp call, RowCall &row) {
-  return llvm::all_of(call.getInputs(), isFloat) &&
+  return llvm::all_of(call.getInputs(), isFloatOrNone) &&
          bindElementwise(call, row, emitClip);
 }
 
 void addArithmeticRows(RowMap &map) {
-  map["Add"] = bind<emitBinary<arith::AddFOp>, 2>;
-  map["Sub"] = bind<emitBinary<arith::SubFOp>, 2>;
-  map["Mul"] = bind<emitBinary<arith::MulFOp>, 2>;
-  map["Div"] = bind<emitBinary<arith::DivFOp>, 2>;
-  map["Min"] = bind<emitChoice<arith::CmpFPredicate::OLT>, 2>;
-  map["Max"] = bind<emitChoice<arith::CmpFPredicate::OGT>, 2>;
+  map["Add"] = bindArithmetic<emitBinary<arith::AddFOp>, 2>;
+  map["Sub"] = bindArithmetic<emitBinary<arith::SubFOp>, 2>;
+  map["Mul"] = bindArithmetic<emitBinary<arith::MulFOp>, 2>;
+  map["Div"] = bindArithmetic<emitBinary<arith::DivFOp>, 2>;
+  map["Min"] = bindArithmetic<emitChoice<arith::CmpFPredicate::OLT>, 2>;
+  map["Max"] = bindArithmetic<emitChoice<arith::CmpFPredicate::OGT>, 2>;
   map["Clip"] = bindClip;
-  map["Floor"] = bind<emitUnary<math::FloorOp>, 1>;
-  map["Ceil"] = bind<emitUnary<math::CeilOp>, 1>;
-  map["Round"] = bind<emitUnary<math::RoundEvenOp>, 1>;
-  map["Neg"] = bind<emitUnary<arith::NegFOp>, 1>;
-  map["Abs"] = bind<emitUnary<math::AbsFOp>, 1>;
-  map["Sqrt"] = bind<emitUnary<math::SqrtOp>, 1>;
-  map["Reciprocal"] = bind<emitReciprocal, 1>;
-  map["Exp"] = bind<emitUnary<math::ExpOp>, 1>;
-  map["Erf"] = bind<emitUnary<math::ErfOp>, 1>;
-  map["Tanh"] = bind<emitUnary<math::TanhOp>, 1>;
+  map["Floor"] = bindArithmetic<emitUnary<math::FloorOp>, 1>;
+  map["Ceil"] = bindArithmetic<emitUnary<math::CeilOp>, 1>;
+  map["Round"] = bindArithmetic<emitUnary<math::RoundEvenOp>, 1>;
+  map["Neg"] = bindArithmetic<emitUnary<arith::NegFOp>, 1>;
+  map["Abs"] = bindArithmetic<emitUnary<math::AbsFOp>, 1>;
+  map["Sqrt"] = bindArithmetic<emitUnary<math::SqrtOp>, 1>;
+  map["Reciprocal"] = bindArithmetic<emitReciprocal, 1>;
+  map["Exp"] = bindArithmetic<emitUnary<math::ExpOp>, 1>;
+  map["Erf"] = bindArithmetic<emitUnary<math::ErfOp>, 1>;
+  map["Tanh"] = bindArithmetic<emitUnary<math::TanhOp>, 1>;
 }
 
 } // namespace shardc::lower

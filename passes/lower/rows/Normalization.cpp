@@ -58,16 +58,17 @@ static Values emitSoftmax(rt::CallOp, ValueRange inputs, RowBody &body) {
 }
 
 /// Along the last dim, without the optional statistics.
-template <EmitRow emit> static bool bind(rt::CallOp call, RowCall &row) {
+template <EmitRow emit>
+static bool bindNormalization(rt::CallOp call, RowCall &row) {
   ArrayRef<dist::DimExpr> dims = viewTypeOf(call.getOutputs()[0]).getDims();
   return integerOf(call, "axis") == int64_t(dims.size()) - 1 &&
          hasSeveralColumns(dims) && bindElementwise(call, row, emit);
 }
 
 void addNormalizationRows(RowMap &map) {
-  map["LayerNormalization"] = bind<emitLayerNormalization>;
-  map["RMSNormalization"] = bind<emitRmsNormalization>;
-  map["Softmax"] = bind<emitSoftmax>;
+  map["LayerNormalization"] = bindNormalization<emitLayerNormalization>;
+  map["RMSNormalization"] = bindNormalization<emitRmsNormalization>;
+  map["Softmax"] = bindNormalization<emitSoftmax>;
 }
 
 } // namespace shardc::lower

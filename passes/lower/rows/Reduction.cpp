@@ -24,7 +24,8 @@ static Values emitMean(rt::CallOp call, ValueRange inputs, RowBody &body) {
 }
 
 /// Over the last dim alone.
-template <EmitRow emit> static bool bind(rt::CallOp call, RowCall &row) {
+template <EmitRow emit>
+static bool bindReduction(rt::CallOp call, RowCall &row) {
   if (call.getInputs().size() != 1)
     return false;
   rt::ViewType type = viewTypeOf(call.getInputs()[0]);
@@ -41,10 +42,10 @@ template <EmitRow emit> static bool bind(rt::CallOp call, RowCall &row) {
 }
 
 void addReductionRows(RowMap &map) {
-  map["ReduceMax"] = bind<emitReduce<kMax>>;
-  map["ReduceMean"] = bind<emitMean>;
-  map["ReduceMin"] = bind<emitReduce<kMin>>;
-  map["ReduceSum"] = bind<emitReduce<kSum>>;
+  map["ReduceMax"] = bindReduction<emitReduce<kMax>>;
+  map["ReduceMean"] = bindReduction<emitMean>;
+  map["ReduceMin"] = bindReduction<emitReduce<kMin>>;
+  map["ReduceSum"] = bindReduction<emitReduce<kSum>>;
 }
 
 } // namespace shardc::lower

@@ -92,6 +92,9 @@ std::optional<RowCall> rowCallOf(rt::CallOp call, const RowMap &map);
 /// Sizes that are not provably equal do not fit.
 RowOperand operandOf(mlir::Value view, llvm::ArrayRef<dist::DimExpr> dims);
 rt::ViewType viewTypeOf(mlir::Value view);
+inline bool isFloat(mlir::Value view) {
+  return mlir::isa<mlir::FloatType>(viewTypeOf(view).getElement());
+}
 /// Iterates over the dims of the first output; all operands are broadcast.
 bool bindElementwise(rt::CallOp call, RowCall &row, EmitRow emit);
 /// Whether a reduction over the last of these dims has more than one column.

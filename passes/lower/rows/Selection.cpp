@@ -13,9 +13,6 @@ using Values = SmallVector<Value, 2>;
 static bool isBool(Value view) {
   return viewTypeOf(view).getElement().isSignlessInteger(1);
 }
-static bool isFloat(Value view) {
-  return isa<FloatType>(viewTypeOf(view).getElement());
-}
 
 /// To fewer bits, what a member gives is rounded anyway.
 static Values emitCast(rt::CallOp call, ValueRange inputs, RowBody &body) {
