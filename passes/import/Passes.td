@@ -158,8 +158,9 @@ def RoundProducts : Pass<"shardc-round-products", "::mlir::ModuleOp"> {
     (`operand_bits`); they add up in f32, and what they result in keeps its type.
     Those with quantised weights of 2, 4 or 8 bits may do so as well
     (`activation_bits` = 16 of these), unless the file lets them round to 8 bits,
-    and so may both products of an attention (`operand_bits`), unless a TopK, or
-    an ArgMax that others read, chooses by floats (experts).
+    and so may both products of an attention (`operand_bits`), unless a TopK,
+    an ArgMax that others read, or a comparison with the largest of a row chooses
+    by floats (experts).
     Products by whose results such a choice is made (routers) stay as they are.
     With int8, products with quantised weights of 2, 4 or 8 bits may round the other
     operand to 8 bits in blocks (`activation_bits` = 8), as accuracy_level 4 of

@@ -12,6 +12,7 @@
 #include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Logic.h"
 #include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Reduction.h"
 #include "dialects/onnx/ops/Source.h"
@@ -59,9 +60,10 @@ struct RoundProducts : impl::RoundProductsBase<RoundProducts> {
     unsigned count = 0;
     const bool isBytes = type == "int8";
     getOperation().walk([&](Operation *op) {
-      choosesByScores |= choosesByFloats(op);
-      if (choosesByFloats(op) && isReadByOthers(op))
-        addRouters(op->getOperand(0));
+      const Value scores = scoresOf(op);
+      choosesByScores |= bool(scores);
+      if (scores && isReadByOthers(op))
+        addRouters(scores);
     });
     getOperation().walk([&](Operation *op) {
       if (isBytes ? roundActivations(op, 8)
@@ -89,19 +91,37 @@ private:
     return element.isF32() || element.isF16() || element.isBF16();
   }
 
+  /// Whether more is done with it than to lay it out, or to cast it, as an output.
   static bool isReadByOthers(Operation *op) {
-    return llvm::any_of(op->getUsers(), [](Operation *user) {
-      return !user->hasTrait<OpTrait::IsTerminator>();
-    });
+    SmallVector<Operation *> left = {op};
+    while (!left.empty())
+      for (Operation *user : left.pop_back_val()->getUsers()) {
+        if (isa<CastOp, ReshapeOp, SqueezeOp, TransposeOp, UnsqueezeOp>(user))
+          left.push_back(user);
+        else if (!user->hasTrait<OpTrait::IsTerminator>())
+          return true;
+      }
+    return false;
   }
 
-  /// A TopK, or an ArgMax of floats that others read: a router of one expert.
-  static bool choosesByFloats(Operation *op) {
+  static bool isFloat(Value value) {
+    return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+  }
+
+  /// What an op chooses by, if it does: a TopK, an ArgMax of floats that others
+  /// read (a router of one expert), a comparison with the largest of floats.
+  static Value scoresOf(Operation *op) {
     if (isa<TopKOp>(op))
-      return true;
-    return isa<ArgMaxOp, ArgMinOp>(op) &&
-           isa<FloatType>(getElementTypeOrSelf(op->getOperand(0).getType())) &&
-           isReadByOthers(op);
+      return op->getOperand(0);
+    if (isa<ArgMaxOp, ArgMinOp>(op) && isFloat(op->getOperand(0)) &&
+        isReadByOthers(op))
+      return op->getOperand(0);
+    if (isa<EqualOp, LessOp, LessOrEqualOp, GreaterOp, GreaterOrEqualOp>(op))
+      for (Value side : op->getOperands())
+        if (isFloat(side) &&
+            isa_and_nonnull<ReduceMaxOp, ReduceMinOp>(side.getDefiningOp()))
+          return side.getDefiningOp()->getOperand(0);
+    return nullptr;
   }
 
   /// The products by whose results a choice is made: they stay as they are.
