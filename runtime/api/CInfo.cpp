@@ -23,6 +23,7 @@ Status giveValue(const char *function, const std::vector<TensorInfo> &infos,
   from.rank = static_cast<int32_t>(dims[index].size());
   from.dims = dims[index].data();
   from.is_cache = isCache[index];
+  from.num_rows = infos[index].numRows;
   return give(function, "shardrt_value_info", from, info);
 }
 

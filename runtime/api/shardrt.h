@@ -184,14 +184,14 @@ const char *shardrt_input_type(const shardrt_session *session, size_t index);
 const char *shardrt_output_type(const shardrt_session *session, size_t index);
 
 typedef struct {
-  size_t size;      /* sizeof(shardrt_value_info), set by the caller: no more
-                       than so many bytes are written */
+  size_t size;      /* sizeof(shardrt_value_info): no more bytes are written */
   const char *name; /* as long as the session lives, as `dims` are */
   int32_t type;     /* shardrt_type */
   int32_t rank;
   const char *const *dims; /* `rank` of them: "8", "batch", "past + seq" */
   int32_t is_cache; /* 1: a state keeps it (shardrt_run_state), or sequences */
   int32_t unused;
+  int64_t num_rows; /* of a table whose rows it looks up (ids); 0: unknown */
 } shardrt_value_info;
 /* SHARDRT_INVALID_ARGUMENT if there is no such index. */
 shardrt_status shardrt_input_info(const shardrt_session *session, size_t index,

@@ -3,6 +3,7 @@
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/artifact/Instructions.h"
 #include "runtime/base/Message.h"
+#include "runtime/plan/InputTables.h"
 #include "runtime/program/ScalarEvaluator.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ static std::vector<TensorInfo> describePorts(const artifact::Program &program,
                                              const Ports &ports) {
   std::vector<TensorInfo> infos;
   for (const auto *port : ports) {
-    TensorInfo info{port->name()->str(), port->element(), {}};
+    TensorInfo info{port->name()->str(), port->element(), {}, 0};
     for (uint32_t dim : *port->dims())
       info.dims.push_back(describeScalar(program, dim));
     infos.push_back(std::move(info));
@@ -31,7 +32,11 @@ static std::vector<TensorInfo> describePorts(const artifact::Program &program,
 }
 
 std::vector<TensorInfo> describeInputs(const artifact::Program &program) {
-  return describePorts(program, *program.inputs());
+  std::vector<TensorInfo> infos = describePorts(program, *program.inputs());
+  const std::vector<int64_t> rows = rowsOfTables(program);
+  for (size_t i = 0; i < infos.size(); ++i)
+    infos[i].numRows = rows[i];
+  return infos;
 }
 
 std::vector<TensorInfo> describeOutputs(const artifact::Program &program) {

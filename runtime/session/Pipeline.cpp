@@ -2,6 +2,7 @@
 
 #include "runtime/base/Message.h"
 #include "runtime/plan/InputBinding.h"
+#include "runtime/plan/InputTables.h"
 
 #include <algorithm>
 #include <exception>
@@ -29,6 +30,7 @@ Status Pipeline::start(int replica, const SessionOptions &options) {
                                        stageChannels, options, stages.back()));
   }
   SHARDC_RETURN_IF_ERROR(describeOutputs());
+  joinTables();
   statuses.resize(stages.size());
   finished.resize(stages.size());
   for (const auto &stage : stages)
@@ -86,6 +88,14 @@ Status Pipeline::describeOutputs() {
     outputInfos = infos; // the last one's is for the most requests
   }
   return Status::ok();
+}
+
+/// Each stage knows of the tables that it has.
+void Pipeline::joinTables() {
+  std::vector<TensorInfo> &all = stages[0]->inputInfos;
+  for (const auto &stage : stages)
+    for (size_t i = 0; i < std::min(all.size(), stage->inputInfos.size()); ++i)
+      all[i].numRows = leastRows(all[i].numRows, stage->inputInfos[i].numRows);
 }
 
 Status Pipeline::checkOutputs(const PipelineRequest &request) const {

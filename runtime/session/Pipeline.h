@@ -89,6 +89,7 @@ private:
       : artifact(artifact), world(world), stageChannels(world) {}
   Status start(int replica, const SessionOptions &options);
   Status describeOutputs();
+  void joinTables();
   Status checkOutputs(const PipelineRequest &request) const;
   Status cut(const PipelineRequest &request, MicroBatches &into);
   // PipelineRun.cpp

@@ -79,6 +79,9 @@ struct TensorInfo {
   std::string name;
   ElementType element;
   std::vector<std::string> dims; ///< "8", "batch", "past + seq"
+  /// Elements look up rows of a table that has so many; 0: none, as far as it is
+  /// known.
+  int64_t numRows = 0;
 };
 
 /// "int64 [batch, seq]"

@@ -348,7 +348,7 @@ class Texts(Served):
             generator.stream("a", beams=2)
         with self.assertRaisesRegex(shardrt.InvalidArgument, "no token 45: expected 0 to 39"):
             generator.generate([[VOCABULARY + 5]])
-        generator._words = None  # as where it is not known how many there are: a rank finds it
+        generator._inputs.words = None  # as where it is not known how many there are: a rank finds it
         with self.assertRaisesRegex(shardrt.Error, "node"):
             generator.generate([[VOCABULARY + 5]])
         self.assertEqual(generator.generate([PROMPT], max_tokens=3)[0].ids, self.reference.greedy(PROMPT, 3), "and goes on")

@@ -32,9 +32,9 @@ class ModelFiles(EndToEnd):
     def test_null_is_nothing(self):
         genai = {"model": {"decoder": None, "eos_token_id": None, "context_length": 9}}
         (self.folder / "genai_config.json").write_text(json.dumps(genai))
-        (self.folder / "config.json").write_text('{"text_config": null, "eos_token_id": -1, "n_positions": 7, "vocab_size": 11}')
+        (self.folder / "config.json").write_text('{"text_config": null, "eos_token_id": -1, "n_positions": 7}')
         found = _model_files.read([self.folder / "nothing", self.folder])
-        self.assertEqual((found.context, found.words, found.eos_ids, found.inputs, found.logits), (9, 11, (), {}, None))
+        self.assertEqual((found.context, found.eos_ids, found.inputs, found.logits), (9, (), {}, None))
 
     def test_a_manifest_that_is_none(self):
         (self.folder / "manifest.json").write_text("[]")

@@ -43,6 +43,15 @@ class Philox(unittest.TestCase):
         self.assertAlmostEqual(many.var(), 1 / 12, delta=0.002)
 
 
+class Penalties(unittest.TestCase):
+    def test_tokens_without_logits(self):
+        """Of a model that takes more tokens than it gives."""
+        logits = np.random.default_rng(3).normal(0, 2, 40)
+        options = {"repetition_penalty": 1.3, "presence_penalty": 0.5, "frequency_penalty": 0.25}
+        found = Sampling(**options).adjusted(logits, [3, 47, 3, 5, 45], 1)
+        np.testing.assert_array_equal(found, Sampling(**options).adjusted(logits, [3, 3, 5], 1))
+
+
 class Candidates(unittest.TestCase):
     def setUp(self):
         self.logits = np.random.default_rng(4).normal(0, 2, 5000)

@@ -73,7 +73,6 @@ class OtherModels(Asked):
 
     def test_lengths(self):
         """What such a model computes at once has a limit, whichever way it is asked."""
-        (self.folder / "config.json").write_text('{"vocab_size": 40}')
         server = serve(self, self.compile(self.encoder(), 1), "--name", "encoder", "--most-length", 20, "--most-tokens", 50)
         infer = lambda rows: {"inputs": [{"name": "input_ids", "datatype": "INT64", "shape": [len(rows), len(rows[0])], "data": rows}]}
         embed = lambda rows: {"model": "encoder", "input": rows}

@@ -11,14 +11,11 @@ import numbers
 import operator
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
 import numpy as np
 
 from .errors import ArtifactError, InvalidArgument
-
-if TYPE_CHECKING:
-    from .session import Session
 
 MOST = 2**63 - 1
 """That C takes."""
@@ -86,13 +83,6 @@ def ids(name: str, values: Any, words: Optional[int] = None) -> list[int]:
         if not 0 <= token <= most:
             raise InvalidArgument(f"{name}: there is no token {token}: expected {'ids from 0' if words is None else f'0 to {most}'}")
     return found
-
-
-def words_of(session: Session, logits: Optional[str]) -> Optional[int]:
-    """Tokens that a decoder knows: there is one of its logits for each."""
-    outputs = [info for info in session.outputs if not info.is_cache]
-    found = next((info for info in outputs if info.name == logits), outputs[0] if outputs else None)
-    return int(found.dims[-1]) if found is not None and found.dims and found.dims[-1].isdigit() else None
 
 
 def flag(name: str, value: Any) -> bool:

@@ -106,6 +106,7 @@ class ValueInfoOfC(ctypes.Structure):
         ("dims", ctypes.POINTER(ctypes.c_char_p)),
         ("is_cache", ctypes.c_int32),
         ("unused", ctypes.c_int32),
+        ("num_rows", ctypes.c_int64),
     ]
 
 

@@ -21,8 +21,6 @@ class ModelFiles:
     """Tokens that end a text."""
     context: Optional[int] = None
     """Positions that the model knows."""
-    words: Optional[int] = None
-    """Tokens that the model knows."""
     start_id: Optional[int] = None
     """What the decoder of an encoder-decoder begins with."""
     inputs: dict[str, str] = field(default_factory=dict)
@@ -98,7 +96,6 @@ def _merged(genai: _File, config: _File, generation: _File) -> ModelFiles:
     return ModelFiles(
         eos_ids=ends,
         context=next((size for size in contexts if size is not None), None),
-        words=genai.size(model, "vocab_size") or config.size(text, "vocab_size"),
         start_id=next(iter(starts), None),
         inputs={role: name for role in inputs if (name := genai.text(inputs, role)) is not None},
         logits=genai.text(genai.part("model", "decoder", "outputs"), "logits"),

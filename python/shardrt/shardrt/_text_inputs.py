@@ -27,6 +27,8 @@ class TextInputs:
     """Tokens, as the model was traced for one."""
     one_row: bool
     """In a step, as the model makes one value of all positions."""
+    words: Optional[int]
+    """Tokens that the model knows, be its logits more or fewer; None: ranks find those that it has not."""
 
     def __init__(self, infos: Iterable[ValueInfo], names: Optional[Mapping[str, str]] = None) -> None:
         """names: by role ("input_ids", "attention_mask", "position_ids"), where the model's files say."""
@@ -51,7 +53,8 @@ class TextInputs:
             rest.remove(tokens[0])
             self._roles["input_ids"] = tokens[0].name, dtype_of(tokens[0].dtype, tokens[0].name), 2
         self.others = tuple(info.name for info in rest)
-        self.one_at_a_time = any(info.name == self._roles["input_ids"][0] and info.dims[1] == "1" for info in infos)
+        ids = next(info for info in infos if info.name == self._roles["input_ids"][0])
+        self.one_at_a_time, self.words = ids.dims[1] == "1", ids.num_rows
         self.one_row = any(info.name == "rows.past" and info.dims == ("1",) for info in infos)
 
     def check(self, extra: Mapping[str, Any]) -> None:

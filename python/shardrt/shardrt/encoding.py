@@ -40,12 +40,12 @@ def run_texts(
 
     inputs: of the whole request, what the model takes beside input_ids, attention_mask, token_type_ids and position_ids.
     """
-    rows = [_ids(text, tokenizer) for text in texts]
-    if pad_id is None:
-        pad_id = tokenizer.pad_id if tokenizer is not None and tokenizer.pad_id is not None else 0
     known = {info.name: info for info in session.inputs}
     if _TOKENS not in known or len(known[_TOKENS].dims) != 2:
         raise ValueError(f"the model has no input {_TOKENS} of [batch, sequence]: give its inputs to Session.run")
+    rows = [_ids(text, tokenizer, known[_TOKENS].num_rows) for text in texts]
+    if pad_id is None:
+        pad_id = tokenizer.pad_id if tokenizer is not None and tokenizer.pad_id is not None else 0
     batch, length = (int(dim) if dim.isdigit() else None for dim in known[_TOKENS].dims)
     if length is not None and max(map(len, rows), default=0) > length:
         raise ValueError(f"a text has {max(map(len, rows))} tokens, and the model takes {length}: shorten it")
@@ -62,14 +62,14 @@ def run_texts(
     return found
 
 
-def _ids(text: Union[str, Sequence[int]], tokenizer: Optional[Tokenizer]) -> list[int]:
+def _ids(text: Union[str, Sequence[int]], tokenizer: Optional[Tokenizer], words: Optional[int]) -> list[int]:
     if isinstance(text, str):
         if tokenizer is None:
             raise ValueError("texts need a tokenizer: give one, or lists of ids")
         text = tokenizer.encode(text)
     if not len(text):
         raise ValueError("a text has no tokens")
-    return _checks.ids("a text", text)
+    return _checks.ids("a text", text, words)
 
 
 def _parts(rows: Sequence[Sequence[int]], batch: Optional[int], together: bool) -> Iterator[list[int]]:

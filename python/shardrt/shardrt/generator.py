@@ -105,8 +105,6 @@ class Generator(Closing):
         try:
             self._inputs = TextInputs(self.session.inputs, files.inputs)
             self._logits = _logits(self.session, files.logits)
-            words = _checks.words_of(self.session, self._logits) or files.words
-            self._words = words if words is None or files.start_id is None else max(words, files.start_id + 1)
         except ValueError:
             self.close()
             raise
@@ -289,7 +287,7 @@ class Generator(Closing):
                 raise ValueError("a prompt of text needs a tokenizer: give tokenizer=, or a list of ids")
             ids = self.tokenizer.encode(prompt)
         else:
-            ids = _checks.ids("a prompt", prompt, self._words)
+            ids = _checks.ids("a prompt", prompt, self._inputs.words)
         if not ids and self._start_id is not None:
             ids = [self._start_id]
         if not ids:

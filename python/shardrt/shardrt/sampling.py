@@ -73,11 +73,11 @@ class Sampling:
                 raise ValueError(f"logit_bias is for token {token}, expected 0 to {scores.size - 1}")
             scores[token] += bias
         if self.repetition_penalty != 1 and len(history):
-            seen = np.unique(np.asarray(history, np.int64))
+            seen = _known(np.unique(np.asarray(history, np.int64)), scores)
             scores[seen] = np.where(scores[seen] > 0, scores[seen] / self.repetition_penalty,
                                     scores[seen] * self.repetition_penalty)  # fmt: skip
         if (self.presence_penalty or self.frequency_penalty) and len(history) > prompt:
-            seen, counts = np.unique(np.asarray(history[prompt:], np.int64), return_counts=True)
+            seen, counts = np.unique(_known(np.asarray(history[prompt:], np.int64), scores), return_counts=True)
             scores[seen] -= self.presence_penalty + self.frequency_penalty * counts
         return scores
 
@@ -146,6 +146,11 @@ def _check_biases(biases: Any) -> None:
         _checks.whole("a token of logit_bias", token)
         if bias != -math.inf:  # never that one
             _checks.number(f"the bias of token {token}", bias)
+
+
+def _known(ids: Ids, scores: Scores) -> Ids:
+    """Those that have a score: a model may take tokens that it never gives."""
+    return ids[ids < scores.size]
 
 
 def _log_sum(values: Scores) -> float:

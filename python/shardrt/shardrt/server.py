@@ -135,7 +135,7 @@ class Server(Closing):
                 self.session.close()
             raise
         self._handle = made.value
-        self._words = _checks.words_of(self.session, logits)
+        self._words = TextInputs(self.session.inputs).words
         self._infos = {info.name: info for info in self.session.inputs}
         self.session._parts.add(self)
 

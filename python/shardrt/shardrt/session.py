@@ -40,6 +40,8 @@ class ValueInfo:
     """Sizes as text: "8", or what follows from a request: "batch", "past + seq"."""
     is_cache: bool
     """It is kept by a State, or by sequences, in place of the caller."""
+    num_rows: Optional[int] = None
+    """Of the table whose rows its elements look up: of token ids, how many the model knows. None: there is none, as far as is known."""
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype} [{', '.join(self.dims)}]" + (" (cache)" if self.is_cache else "")
@@ -68,7 +70,7 @@ def _infos(count: int, get: Any, session: int) -> tuple[ValueInfo, ...]:
         info = ValueInfoOfC(size=ctypes.sizeof(ValueInfoOfC))
         check(get(session, index, ctypes.byref(info)))
         dims = tuple(info.dims[i].decode() for i in range(info.rank))
-        found.append(ValueInfo(info.name.decode(), NAMES[info.type], dims, bool(info.is_cache)))
+        found.append(ValueInfo(info.name.decode(), NAMES[info.type], dims, bool(info.is_cache), info.num_rows or None))
     return tuple(found)
 
 

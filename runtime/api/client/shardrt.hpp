@@ -143,6 +143,7 @@ struct ValueInfo {
   shardrt_type type;
   std::vector<std::string> dims; ///< "8", "batch", "past + seq"
   bool isCache;                  ///< kept by states and sequences
+  std::int64_t numRows;          ///< of the table whose rows it looks up, or 0
 };
 
 namespace detail {
@@ -486,7 +487,8 @@ private:
         all.push_back({info.name,
                        static_cast<shardrt_type>(info.type),
                        {info.dims, info.dims + info.rank},
-                       info.is_cache != 0});
+                       info.is_cache != 0,
+                       info.num_rows});
     }
     return all;
   }

@@ -24,7 +24,8 @@ static_assert(offsetof(shardrt_options, progress_context) == 72 &&
               offsetof(shardrt_options, cache_positions) == 96);
 static_assert(offsetof(shardrt_run_options, cancellation) == 16);
 static_assert(offsetof(shardrt_value_info, dims) == 24 &&
-              offsetof(shardrt_value_info, is_cache) == 32);
+              offsetof(shardrt_value_info, is_cache) == 32 &&
+              offsetof(shardrt_value_info, num_rows) == 40);
 static_assert(offsetof(shardrt_session_info, is_causal) == 20 &&
               offsetof(shardrt_session_info, tolerance) == 32);
 
@@ -127,6 +128,7 @@ TEST(CApi, opensRunsAndReports) {
   ASSERT_EQ(info.rank, 1);
   EXPECT_STREQ(info.dims[0], "n");
   EXPECT_EQ(info.is_cache, 0);
+  EXPECT_EQ(info.num_rows, 0);
   EXPECT_EQ(shardrt_output_info(session, 1, &info), SHARDRT_INVALID_ARGUMENT);
   info.size = 0;
   EXPECT_EQ(shardrt_output_info(session, 0, &info), SHARDRT_INVALID_ARGUMENT);

@@ -54,11 +54,12 @@ class Engine:
         self.server: Optional[Server] = None
         self.requests: Optional[Requests] = None
         if session.page:
-            self.others = TextInputs(session.inputs, files.inputs).others
+            texts = TextInputs(session.inputs, files.inputs)
+            self.others, self._words = texts.others, texts.words
             self.server = Server(session, logits=files.logits, keeps_texts=False, reopen=reopen, most_waiting=most_waiting, **server)
         else:
+            self._words = next((info.num_rows for info in session.inputs if info.name == "input_ids"), None)
             self.requests = Requests(session, most_waiting, reopen)
-        self._words = self._width(files.logits) or files.words or (self.tokenizer.end if self.tokenizer else None)
         self.context, self._most_tokens, self._most_length = files.context, most_tokens, most_length
 
     @property
@@ -68,12 +69,6 @@ class Engine:
             return self.context or self._most_length
         positions = self.server.counts().pages // self.session.num_replicas * self.session.page
         return positions if self.context is None else min(positions, self.context)
-
-    def _width(self, logits: Optional[str]) -> Optional[int]:
-        """Of a decoder's logits: a word for each."""
-        outputs = [info for info in self.session.outputs if not info.is_cache]
-        found = next((info for info in outputs if info.name == logits), outputs[0]) if self.server is not None else None
-        return int(found.dims[-1]) if found is not None and found.dims and found.dims[-1].isdigit() else None
 
     def check_ids(self, ids: Any, param: str) -> None:
         """Whether the model knows all of them; a rank would fail, or take another."""

@@ -1,0 +1,93 @@
+//===- InputTablesTest.cpp - Tables whose rows inputs look up -------------===//
+#include "runtime/plan/InputTables.h"
+#include "tests/unit/runtime/SessionFixture.h"
+
+namespace shardc::runtime {
+namespace {
+
+using namespace test;
+
+constexpr auto Int32 = artifact::ElementType_Int32;
+
+/// y = rows of a table by ids [n].
+struct LookUp : ProgramBuilder {
+  explicit LookUp(int64_t ways = 1)
+      : ProgramBuilder({{"tp", ways}}), n(symbol("n", 0, 0)),
+        ids(int32_t(input("ids", Int64, {whole(n)}))) {}
+
+  int32_t table(const std::string &name, int64_t rows) {
+    return int32_t(weight(name, Float32, {rows}, {whole(constant(rows))},
+                          std::string(size_t(rows) * 4, '\0')));
+  }
+  int32_t gather(int32_t from, int32_t by,
+                 std::vector<Attribute> attributes = {}) {
+    const auto y = int32_t(value(Float32, {n}));
+    attributes.push_back(ints("axis", {0}));
+    run("Gather", {from, by}, {y}, attributes);
+    return y;
+  }
+  int64_t rows(int32_t y) {
+    output("y", uint32_t(y), {whole(n)});
+    const TestArtifact artifact(*this);
+    const OpenSession open(artifact);
+    return open.session->inputs()[0].numRows;
+  }
+
+  const uint32_t n;
+  const int32_t ids;
+};
+
+TEST(InputTables, hasItsRows) {
+  LookUp p;
+  EXPECT_EQ(p.rows(p.gather(p.table("e", 6), p.ids)), 6);
+}
+
+TEST(InputTables, ofSeveralItIsTheLeast) {
+  LookUp p;
+  const int32_t first = p.gather(p.table("e", 6), p.ids);
+  const int32_t second = p.gather(p.table("f", 4), p.ids);
+  const auto sum = int32_t(p.value(Float32, {p.n}));
+  p.run("Add", {first, second}, {sum});
+  EXPECT_EQ(p.rows(sum), 4);
+}
+
+/// Each of the ranks holds half of it.
+TEST(InputTables, aTableInPartsHasTheRowsOfAll) {
+  LookUp p(2);
+  const uint32_t all = p.constant(6), rank = p.coordinate(0);
+  const auto half = p.weight("e", Float32, {6}, {p.split(all, 2, rank)},
+                             std::string(24, '\0'));
+  const uint32_t base = p.multiply(rank, p.constant(3));
+  const int32_t part =
+      p.gather(int32_t(half), p.ids, {p.scalars("lookup", {base, all})});
+  const auto y = int32_t(p.value(Float32, {p.n}));
+  p.run("all_reduce", {part}, {y}, {p.text("kind", "sum")},
+        p.group({{0, 1, 2}}));
+  EXPECT_EQ(p.rows(y), 6);
+}
+
+TEST(InputTables, idsMayBeCast) {
+  LookUp p;
+  const auto narrow = int32_t(p.value(Int32, {p.n}));
+  p.run("Cast", {p.ids}, {narrow});
+  EXPECT_EQ(p.rows(p.gather(p.table("e", 6), narrow)), 6);
+}
+
+/// 1 for each id that is not 0: the table says nothing of ids.
+TEST(InputTables, whatIsComputedOfIdsIsAnotherThing) {
+  LookUp p;
+  const auto isOne = int32_t(p.value(artifact::ElementType_Bool, {p.n}));
+  p.run("Cast", {p.ids}, {isOne});
+  const auto type = int32_t(p.value(Int64, {p.n}));
+  p.run("Cast", {isOne}, {type});
+  EXPECT_EQ(p.rows(p.gather(p.table("types", 2), type)), 0);
+}
+
+TEST(InputTables, aTableOfTheRequestsOwnSizeSaysNothing) {
+  LookUp p;
+  const auto x = int32_t(p.input("x", Float32, {p.whole(p.n)}));
+  EXPECT_EQ(p.rows(p.gather(x, p.ids)), 0);
+}
+
+} // namespace
+} // namespace shardc::runtime
