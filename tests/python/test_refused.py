@@ -37,7 +37,7 @@ class Inputs(Kept):
                              ("cancellation is 5, expected a Cancellation", {"cancellation": 5})):  # fmt: skip
             self.refuses(TypeError, why, self.whole.run, given, **options)
         for seconds in (-1, math.nan, math.inf, 1e300):
-            self.refuses(shardrt.InvalidArgument, "deadline is .*, expected (a finite|0 or more)", self.whole.run, given, deadline=seconds)
+            self.refuses(shardrt.InvalidArgument, "deadline is .*, expected (a finite|0 to 1000000000 seconds)", self.whole.run, given, deadline=seconds)
             self.refuses(shardrt.InvalidArgument, "deadline is", self.whole.run_batch, [given], deadline=seconds)
         self.refuses(TypeError, r"inputs are \[1\], expected arrays by name: {'input_ids': ...}", self.whole.run, [1])
         self.refuses(TypeError, "an input has the name 5, expected a text", self.whole.run, {5: [PROMPT]})

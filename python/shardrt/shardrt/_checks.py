@@ -11,7 +11,7 @@ import numbers
 import operator
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
@@ -19,14 +19,39 @@ from .errors import ArtifactError, InvalidArgument
 
 MOST = 2**63 - 1
 """That C takes."""
-MOST_TEXTS = 1024
+
+
+class Range(NamedTuple):
+    """What a number may be: in arguments and flags alike."""
+
+    least: float = 0
+    most: float = MOST
+    is_open: bool = False
+    """`least` itself is not in it."""
+
+    def __str__(self) -> str:
+        if self.is_open:
+            return f"more than {self.least} and at most {self.most}"
+        return f"{self.least} or more" if self.most >= MOST else f"{self.least} to {self.most}"
+
+    def refusal(self, value: float) -> Optional[str]:
+        """What is expected in place of one that is outside."""
+        if self.least <= value <= self.most and not (self.is_open and value == self.least):  # nor is NaN
+            return None
+        return f"{self.least} to {self.most}" if value > MOST else str(self)
+
+
+COUNT = Range(1)
+TEXTS = Range(1, 1024)
 """Of a prompt: n, and beams."""
-MOST_TOKENS = 2**31 - 1
-MOST_THREADS = 4096
-MOST_SECONDS = 10**9
+TOKENS = Range(1, 2**31 - 1)
+THREADS = Range(0, 4096)
+SECONDS = Range(0, 10**9)
+"""From now."""
+TIMEOUT = SECONDS._replace(is_open=True)
 
 
-def whole(name: str, value: Any, least: float = 0, most: float = MOST) -> int:
+def whole(name: str, value: Any, within: Range = Range()) -> int:
     """An integer, NumPy's as well."""
     try:
         found = operator.index(value)
@@ -34,8 +59,8 @@ def whole(name: str, value: Any, least: float = 0, most: float = MOST) -> int:
         found = None
     if found is None or isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}, expected a whole number")
-    if not least <= found <= most:
-        raise InvalidArgument(f"{name} is {found}, expected {f'{least} or more' if most >= MOST > found else f'{least} to {most}'}")
+    if expected := within.refusal(found):
+        raise InvalidArgument(f"{name} is {found}, expected {expected}")
     return found
 
 
@@ -48,14 +73,13 @@ def number(name: str, value: Any) -> float:
     return float(value)
 
 
-def seconds(name: str, value: Any, *, positive: bool = False) -> Optional[float]:
-    """A time from now, which may be none."""
+def seconds(name: str, value: Any, within: Range = SECONDS) -> Optional[float]:
+    """A time, which may be none."""
     if value is None:
         return None
     found = number(name, value)
-    if not 0 <= found <= MOST_SECONDS or (positive and found == 0):
-        least = "more than 0" if positive else "0 or more"
-        raise InvalidArgument(f"{name} is {value}, expected {least} and at most {MOST_SECONDS} seconds, or None")
+    if expected := within.refusal(found):
+        raise InvalidArgument(f"{name} is {value}, expected {expected} seconds, or None")
     return found
 
 

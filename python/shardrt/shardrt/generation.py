@@ -36,8 +36,8 @@ class Options(Sampling):
         super().__post_init__()
         if isinstance(self.stop, str):
             object.__setattr__(self, "stop", (self.stop,))
-        for name, most in (("max_tokens", _checks.MOST_TOKENS), ("n", _checks.MOST_TEXTS), ("beams", _checks.MOST_TEXTS)):
-            _checks.whole(name, getattr(self, name), 1, most)
+        for name, within in (("max_tokens", _checks.TOKENS), ("n", _checks.TEXTS), ("beams", _checks.TEXTS)):
+            _checks.whole(name, getattr(self, name), within)
         _checks.whole("top_logprobs", self.top_logprobs)
         _checks.number("length_penalty", self.length_penalty)
         _checks.ids("stop_ids", self.stop_ids)

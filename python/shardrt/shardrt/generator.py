@@ -87,7 +87,7 @@ class Generator(Closing):
         self._owns = not isinstance(artifact, Session)
         self._positions, self._most, self._step_tokens = positions, batch, step_tokens
         for name, value in (("batch", batch), ("step_tokens", step_tokens), ("positions", 1 if positions is None else positions)):
-            _checks.whole(name, value, 1)
+            _checks.whole(name, value, _checks.COUNT)
         folder = Path(artifact.artifact if isinstance(artifact, Session) else artifact)
         moved = artifact.weights_root if isinstance(artifact, Session) else session.get("weights_root")
         beside = _model_files.model_folder(folder, moved)

@@ -103,12 +103,12 @@ def join(
     """
     for name, value in (("rendezvous", rendezvous), ("job", job)):
         _checks.given(name, value, str, optional=name == "rendezvous")
-    num_ranks = _checks.whole("num_ranks", num_ranks, 1, 2**31 - 1)
+    num_ranks = _checks.whole("num_ranks", num_ranks, _checks.Range(1, 2**31 - 1))
     options = JoinOptionsOfC(
         size=ctypes.sizeof(JoinOptionsOfC),
-        timeout_seconds=_checks.seconds("timeout", timeout, positive=True) or 0,
+        timeout_seconds=_checks.seconds("timeout", timeout, _checks.TIMEOUT) or 0,
         rendezvous=rendezvous.encode() if rendezvous is not None else None,
-        rank=_checks.whole("rank", rank, 0, num_ranks - 1),
+        rank=_checks.whole("rank", rank, _checks.Range(0, num_ranks - 1)),
         num_ranks=num_ranks,
         job=job.encode(),
     )

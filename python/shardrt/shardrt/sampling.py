@@ -57,7 +57,7 @@ class Sampling:
         for name in ("temperature", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty"):
             _checks.number(name, getattr(self, name))
         _checks.whole("top_k", self.top_k)
-        _checks.whole("seed", self.seed, -math.inf, math.inf)
+        _checks.whole("seed", self.seed, _checks.Range(-math.inf, math.inf))
         _checks.whole("stream", self.stream)
         _check_biases(self.logit_bias)
         _expect("temperature", self.temperature, "0 or more", self.temperature >= 0)

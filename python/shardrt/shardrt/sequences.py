@@ -50,9 +50,9 @@ class Pool(Closing):
         self._session, self._lock = session, threading.RLock()  # __del__ of a sequence may come where it is held
         self._handle: Optional[int] = None
         self._sequences: weakref.WeakSet[Sequence] = weakref.WeakSet()
-        made, positions = ctypes.c_void_p(), _checks.whole("positions", positions, 1)
+        made, positions = ctypes.c_void_p(), _checks.whole("positions", positions, _checks.COUNT)
         if replica is not None:
-            replica = _checks.whole("replica", replica, 0, session.num_replicas - 1)
+            replica = _checks.whole("replica", replica, _checks.Range(0, session.num_replicas - 1))
         with session._using() as handle, _checks.room("positions", positions):
             if replica is None:
                 check(library().shardrt_pool_create(handle, positions, ctypes.byref(made)))

@@ -108,8 +108,10 @@ class Server(Closing):
         **session: Unpack[SessionKeywords],
     ) -> None:
         self._handle: Optional[int] = None
-        self.positions, self.most_waiting = _checks.whole("positions", positions, 1), _checks.whole("most_waiting", most_waiting, 1)
-        step_tokens, step_rows = _checks.whole("step_tokens", step_tokens, 1), _checks.whole("step_rows", step_rows, 1)
+        counts = {"positions": positions, "most_waiting": most_waiting, "step_tokens": step_tokens, "step_rows": step_rows}
+        self.positions, self.most_waiting, step_tokens, step_rows = (
+            _checks.whole(name, value, _checks.COUNT) for name, value in counts.items()
+        )
         _checks.given("logits", logits, str)
         self._reopen, self._keeps_texts = reopen, keeps_texts
         self._numbers = itertools.count(1)
@@ -170,7 +172,7 @@ class Server(Closing):
         text = Text(next(self._numbers), tokens, choose, listener)
         request = TextRequestOfC(
             size=ctypes.sizeof(TextRequestOfC), prompt=ids.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), num_prompt=ids.size,
-            max_tokens=_checks.whole("max_tokens", max_tokens, -_checks.MOST), choose=self._calls[0], on_end=self._calls[1], context=text.number,
+            max_tokens=_checks.whole("max_tokens", max_tokens, _checks.Range(-_checks.MOST)), choose=self._calls[0], on_end=self._calls[1], context=text.number,
             deadline_ms=deadline_of_c(deadline),
             inputs=given.tensors, num_inputs=len(given.tensors))  # fmt: skip
         made = ctypes.c_void_p()

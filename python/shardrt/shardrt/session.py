@@ -170,10 +170,10 @@ class Session(Closing):
         options = OptionsOfC(
             size=ctypes.sizeof(OptionsOfC),
             weights_root=root,
-            timeout_seconds=_checks.seconds("timeout", timeout, positive=True) or 0,
+            timeout_seconds=_checks.seconds("timeout", timeout, _checks.TIMEOUT) or 0,
             check_replicas=_checks.flag("check_replicas", check_replicas),
             no_kernels=not _checks.flag("native_code", native_code),
-            threads=_checks.whole("threads", threads, 0, _checks.MOST_THREADS),
+            threads=_checks.whole("threads", threads, _checks.THREADS),
             device=device.encode() if device is not None else None,
             loads_beside=_checks.flag("loads_beside", loads_beside),
             processes=processes._for_session(self) if processes is not None else None,
@@ -392,7 +392,7 @@ class Session(Closing):
     def state(self, capacity: int) -> State:
         """An empty state of a model with KV caches, for so many positions (prompt and steps)."""
         self._check_for_requests()
-        made, capacity = ctypes.c_void_p(), _checks.whole("capacity", capacity, 1)
+        made, capacity = ctypes.c_void_p(), _checks.whole("capacity", capacity, _checks.COUNT)
         with self._using() as handle, _checks.room("capacity", capacity):
             check(library().shardrt_state_create(handle, capacity, ctypes.byref(made)))
             return State(self, made)

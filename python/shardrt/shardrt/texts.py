@@ -80,7 +80,7 @@ def _token(found: Any, words: int) -> Optional[Token]:
         if token is None or isinstance(found, bool):
             raise TypeError(f"choose returned {_checks.shown(found)}, expected an id, a Token, or None where the text has ended")
     if token is not None:
-        _checks.whole("the id that choose returned", token.id, 0, words - 1)
+        _checks.whole("the id that choose returned", token.id, _checks.Range(0, words - 1))
     return token
 
 

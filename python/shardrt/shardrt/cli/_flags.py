@@ -8,8 +8,6 @@ from typing import NoReturn
 
 from .. import _checks
 
-MOST = 2**62
-
 
 class Parser(argparse.ArgumentParser):
     """Of a command and of its subcommands."""
@@ -19,16 +17,15 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
 
-def whole(least: int, most: int = MOST) -> Callable[[str], int]:
+def whole(within: _checks.Range = _checks.Range()) -> Callable[[str], int]:
     """Type of a flag: an integer."""
-    expected = f"{least} or more" if most == MOST else f"{least} to {most}"
 
     def read(text: str) -> int:
         try:
             found = int(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number: expected {expected}") from None
-        if not least <= found <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number: expected {within}") from None
+        if expected := within.refusal(found):
             raise argparse.ArgumentTypeError(f"{text}, expected {expected}")
         return found
 
@@ -41,8 +38,8 @@ def seconds(text: str) -> float:
         found = float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no number: expected seconds") from None
-    if not 0 < found <= _checks.MOST_SECONDS:  # nor is NaN
-        raise argparse.ArgumentTypeError(f"{text}, expected more than 0 and at most {_checks.MOST_SECONDS} seconds")
+    if expected := _checks.TIMEOUT.refusal(found):
+        raise argparse.ArgumentTypeError(f"{text}, expected {expected} seconds")
     return found
 
 

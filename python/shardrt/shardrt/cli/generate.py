@@ -50,8 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     machine.add_argument("--device", help='"host", "cuda" or "cuda:0"; else as the artifact says')
     machine.add_argument("--weights-root", metavar="FOLDER", help="where the model's own files are now")
     machine.add_argument("--timeout", type=seconds, metavar="SECONDS", help="that a rank waits for others at most; else 60")
-    machine.add_argument("--threads", type=whole(0, _checks.MOST_THREADS), default=0, metavar="N", help="of each rank; 0: an equal share of the cores")
-    machine.add_argument("--positions", type=whole(1), metavar="N",
+    machine.add_argument("--threads", type=whole(_checks.THREADS), default=0, metavar="N", help="of each rank; 0: an equal share of the cores")
+    machine.add_argument("--positions", type=whole(_checks.COUNT), metavar="N",
                          help="of keys and values at most; else as many as the prompts need")  # fmt: skip
 
 

@@ -22,29 +22,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", type=name, help="of the model, in requests; else that of the artifact")
     network = parser.add_argument_group("network")
     network.add_argument("--host", type=said("an address"), default="127.0.0.1", help="address to listen at (%(default)s; 0.0.0.0: all)")
-    network.add_argument("--port", type=whole(0, 65535), default=8000, help="%(default)s; 0: any that is free, which is printed")
+    network.add_argument("--port", type=whole(_checks.Range(0, 65535)), default=8000, help="%(default)s; 0: any that is free, which is printed")
     network.add_argument("--api-key", type=said("a key"), metavar="KEY", help="that requests have to have; else SHARDRT_API_KEY, or none")
-    network.add_argument("--drain", type=whole(0, 10**6), default=30, metavar="SECONDS", help="for what runs, after SIGTERM (%(default)s)")
+    network.add_argument("--drain", type=whole(_checks.Range(0, 10**6)), default=30, metavar="SECONDS", help="for what runs, after SIGTERM (%(default)s)")
     limits = parser.add_argument_group("limits")
-    limits.add_argument("--positions", type=whole(1), default=32768, metavar="N",
+    limits.add_argument("--positions", type=whole(_checks.COUNT), default=32768, metavar="N",
                         help="of keys and values of all texts of a replica (%(default)s)")  # fmt: skip
-    limits.add_argument("--step-tokens", type=whole(1), default=512, metavar="N", help="of one step (%(default)s)")
-    limits.add_argument("--step-rows", type=whole(1), default=64, metavar="N", help="texts of one step (%(default)s)")
-    limits.add_argument("--most-waiting", type=whole(1), default=256, metavar="N", help="texts; more are refused, 429 (%(default)s)")
-    limits.add_argument("--most-tokens", type=whole(1), default=16384, metavar="N",
+    limits.add_argument("--step-tokens", type=whole(_checks.COUNT), default=512, metavar="N", help="of one step (%(default)s)")
+    limits.add_argument("--step-rows", type=whole(_checks.COUNT), default=64, metavar="N", help="texts of one step (%(default)s)")
+    limits.add_argument("--most-waiting", type=whole(_checks.COUNT), default=256, metavar="N", help="texts; more are refused, 429 (%(default)s)")
+    limits.add_argument("--most-tokens", type=whole(_checks.COUNT), default=16384, metavar="N",
                         help="of a request to a model that generates no text: texts times the longest (%(default)s)")  # fmt: skip
-    limits.add_argument("--most-length", type=whole(1), default=2048, metavar="N",
+    limits.add_argument("--most-length", type=whole(_checks.COUNT), default=2048, metavar="N",
                         help="tokens of such a text, where config.json does not say (%(default)s)")  # fmt: skip
-    limits.add_argument("--most-connections", type=whole(1), default=1024, metavar="N", help="requests at once; more are refused, 503 (%(default)s)")
-    limits.add_argument("--most-bytes", type=whole(1), default=4 << 20, metavar="N", help="of a request; more: 413 (%(default)s)")
+    limits.add_argument("--most-connections", type=whole(_checks.COUNT), default=1024, metavar="N", help="requests at once; more are refused, 503 (%(default)s)")
+    limits.add_argument("--most-bytes", type=whole(_checks.COUNT), default=4 << 20, metavar="N", help="of a request; more: 413 (%(default)s)")
     limits.add_argument("--request-seconds", type=seconds, default=30, metavar="SECONDS",
                         help="within which a request has come, 408 (%(default)s)")  # fmt: skip
     machine = parser.add_argument_group("ranks")
     machine.add_argument("--device", help='"host", "cuda" or "cuda:0"; else as the artifact says')
     machine.add_argument("--weights-root", metavar="FOLDER", help="where the model's own files are now")
-    machine.add_argument("--threads", type=whole(0, _checks.MOST_THREADS), default=0, metavar="N", help="of each rank; 0: an equal share of the cores")
+    machine.add_argument("--threads", type=whole(_checks.THREADS), default=0, metavar="N", help="of each rank; 0: an equal share of the cores")
     machine.add_argument("--timeout", type=seconds, metavar="SECONDS", help="that a rank waits for others; else 60, or SHARDC_TIMEOUT")
-    machine.add_argument("--rejoin", type=whole(0), default=0, metavar="N",
+    machine.add_argument("--rejoin", type=whole(), default=0, metavar="N",
                          help="times that another process may take the place of one that is gone (%(default)s)")  # fmt: skip
 
 
