@@ -80,6 +80,7 @@ class Ranks(ServedTexts):
             begun.wait(30)
         self.second.kill()
         killed = time.monotonic()
+        wait_until(self, lambda: metric(self.url, "shardrt:ranks_up") == 0, 5)
         wait_until(self, lambda: httpx.get(f"{self.url}/health/ready").status_code == 503, 5)
         wait_until(self, lambda: "rank 1" in ask(self.url, prompt=PROMPT).text, 5)
         self.assertLess(time.monotonic() - killed, 5)
@@ -95,6 +96,7 @@ class Ranks(ServedTexts):
             self.assertEqual(said[-1]["error"]["code"], 503)
         self.second = self.rank(self.places[1], "--rejoin", 2)
         wait_until(self, lambda: httpx.get(f"{self.url}/health/ready").status_code == 200)
+        self.assertEqual([metric(self.url, f"shardrt:{name}") for name in ("up", "ranks", "ranks_up")], [1, 2, 2])
         self.assertEqual(ask(self.url, prompt=PROMPT, max_tokens=20).json()["choices"][0]["text"], self.text(20))
 
     def test_a_rank_that_is_killed(self):

@@ -105,6 +105,10 @@ class Engine:
         assert self.requests is not None
         return self.requests.lost
 
+    def ranks_up(self, why: Optional[str]) -> int:
+        """Ranks that compute, while `why` is what is unavailable: each step is one of all."""
+        return self.session.world_size if why is None else 0
+
     @property
     def is_over(self) -> bool:
         """Nothing will run any more, in this process."""
@@ -135,7 +139,7 @@ class Engine:
             "chat": self.tokenizer is not None and self.tokenizer.chat_template is not None,
             "inputs": [str(info) for info in session.inputs if not info.is_cache and not info.name.startswith("rows.")],
             "outputs": [str(info) for info in session.outputs if not info.is_cache],
-            "ranks_up": session.world_size if why is None else None,
+            "ranks_up": self.ranks_up(why),
         }  # fmt: skip
         if self.server is not None:
             found["counts"] = vars(self.server.counts())

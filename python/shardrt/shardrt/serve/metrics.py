@@ -76,6 +76,7 @@ class Metrics:
         why = engine.unavailable
         yield from one("shardrt:up", "gauge", "1: it answers; 0: ranks are lost.", int(why is None))
         yield from one("shardrt:ranks", "gauge", "Of all stages and replicas.", engine.session.world_size)
+        yield from one("shardrt:ranks_up", "gauge", "That compute: all of them, or none while one is lost.", engine.ranks_up(why))
         yield from one("process_resident_memory_bytes", "gauge", "Of this process.", resident_bytes())
         if engine.server is not None:
             c = engine.server.counts()
