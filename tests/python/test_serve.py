@@ -226,8 +226,9 @@ class Completions(Asked):
         refused("there is no token 40: expected 0 to 39", prompt=[3, 40])
         refused("there is no token 4611686018427387904", prompt=[2**62])
         refused("expected a text", prompt=[-1])
-        self.assertEqual(self.client.get("/nowhere").status_code, 404)
-        self.assertEqual(self.client.get("/v1/completions").status_code, 405)
+        for answer, status, why in ((self.client.get("/nowhere"), 404, "there is no path /nowhere"),
+                                    (self.client.get("/v1/completions"), 405, "GET is no method of /v1/completions, expected POST")):  # fmt: skip
+            self.assertEqual((answer.status_code, answer.json()["error"]["message"]), (status, why))
         for body in (b"", b"{", b"[]", b'"a"', b"\xff\xfe", b"[" * 100000, b'{"model": NaN}'):
             answer = self.client.post("/v1/completions", content=body, headers={"content-type": "application/json"})
             self.assertEqual(answer.status_code, 400, body[:20])

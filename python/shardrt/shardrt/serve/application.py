@@ -81,11 +81,15 @@ def _add_problems(app: FastAPI, limits: Limits) -> None:
             return invalid(f"{BINARY}: tensors in binary behind the JSON are not supported", BINARY).answer()
         return _said(error.errors()[0]).answer()
 
-    async def other(_: Request, error: Exception) -> Response:
+    async def other(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        headers = dict(error.headers) if isinstance(error.headers, Mapping) else None
-        kind = "not_found_error" if error.status_code == 404 else "invalid_request_error"
-        return Problem(error.status_code, str(error.detail), kind=kind, headers=headers).answer()
+        headers = dict(error.headers) if isinstance(error.headers, Mapping) else {}
+        message, path, kind = str(error.detail), request.url.path, "invalid_request_error"
+        if error.status_code == 404:
+            message, kind = f"there is no path {path}", "not_found_error"
+        elif error.status_code == 405:
+            message = f"{request.method} is no method of {path}, expected {headers.get('Allow', 'another one')}"
+        return Problem(error.status_code, message, kind=kind, headers=headers).answer()
 
     async def raised(_: Request, error: Exception) -> Response:
         return of_error(error, limits).answer()

@@ -49,8 +49,6 @@ def of_error(error: BaseException, limits: Limits) -> Problem:
         return Problem(429, message, kind="rate_limit_error", headers={"Retry-After": str(limits.retry_after)})
     if isinstance(error, errors.Unavailable):
         return Problem(503, message, kind="unavailable", headers={"Retry-After": str(limits.recovery_seconds)}, where=where)
-    if isinstance(error, errors.DeadlineExceeded):
-        return Problem(504, message, kind="timeout", where=where)
     if isinstance(error, errors.InvalidArgument) or (isinstance(error, (ValueError, TypeError)) and not isinstance(error, errors.Error)):
         return Problem(400, message, where=where)
     return Problem(500, message, kind="server_error", where=where)
