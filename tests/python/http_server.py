@@ -12,9 +12,9 @@ from tests.python import support
 from tests.python.served_texts import ServedTexts
 
 
-def serve(test, artifact, *flags, environment=None):
-    """A server on a free port, which ends with the test; its address."""
-    command = [sys.executable, "-m", "shardrt", "serve", artifact, "--port", 0, *flags]
+def serve(test, artifact, *flags, environment=None, within=()):
+    """A server on a free port, which ends with the test; its address. `within`: a command that runs it."""
+    command = [*within, sys.executable, "-m", "shardrt", "serve", artifact, "--port", 0, *flags]
     process = subprocess.Popen([str(part) for part in command], cwd=support.PACKAGES[0], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, env=os.environ | (environment or {}))  # fmt: skip
     test.addCleanup(end, process)

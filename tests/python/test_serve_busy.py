@@ -2,6 +2,10 @@
 
 import asyncio
 import json
+import re
+import resource
+import signal
+import socket
 import tempfile
 import unittest
 from pathlib import Path
@@ -19,6 +23,13 @@ WATCHES = ("/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready
 
 
 class Connections(Kept):
+    @classmethod
+    def setUpClass(cls):
+        """More connections than files may be open at first."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        cls.addClassCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
     def test_who_watches_the_server_gets_an_answer(self):
         """Or it would be started again, in the middle of what it does."""
         server = serve(self, ARTIFACT, "--positions", 1024, "--step-rows", 1, "--most-connections", 1)
@@ -37,6 +48,48 @@ class Connections(Kept):
                 break
         else:
             self.fail("who has left is still counted")
+
+    def connect(self, server):
+        host, port = re.search(r"http://(.*):(\d+)", server.url).groups()
+        made = socket.create_connection((host, int(port)), timeout=20)
+        self.addCleanup(made.close)
+        return made
+
+    def is_closed(self, connection):
+        connection.setblocking(False)
+        try:
+            return connection.recv(1) == b""
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:
+            return True
+
+    def test_idle_connections(self):
+        """However many there are, and however few files may be open, the server answers: those that are idle longest are closed."""
+        files = ("sh", "-c", 'ulimit -n 600; exec "$@"', "sh")
+        for within, flags, least in (((), ("--most-connections", 100), 100), (files, (), 50)):
+            server = serve(self, ARTIFACT, "--positions", 1024, *flags, within=within)
+            ready = lambda server=server: httpx.get(f"{server.url}/health/ready", timeout=5).status_code
+            fields = {"model": NAME, "prompt": [5, 7, 11], "max_tokens": 240, "n": 30, "stream": True, "ignore_eos": True}
+            with httpx.stream("POST", f"{server.url}/v1/completions", json=fields, timeout=60) as answer:
+                lines = answer.iter_lines()
+                next(lines)
+                connections = []
+                for _ in range(20):
+                    connections += [self.connect(server) for _ in range(100)]
+                    self.assertEqual(ready(), 200)
+                closed = [self.is_closed(connection) for connection in connections]
+                self.assertLess(least, closed.count(False))
+                self.assertLess(closed.count(False), 600)
+                self.assertEqual(closed, sorted(closed, reverse=True), "the oldest")
+                next(lines)
+            for connection in connections:
+                connection.close()
+            self.assertEqual(ready(), 200)
+            server.send_signal(signal.SIGTERM)
+            said = server.stderr.read()
+            self.assertNotIn("Traceback", said)
+            self.assertEqual("--most-connections is" in said, within != (), said)
 
 
 class Within(Kept):

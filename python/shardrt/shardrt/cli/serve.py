@@ -35,7 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="of a request to a model that generates no text: texts times the longest (%(default)s)")  # fmt: skip
     limits.add_argument("--most-length", type=whole(_checks.COUNT), default=2048, metavar="N",
                         help="tokens of such a text, where config.json does not say (%(default)s)")  # fmt: skip
-    limits.add_argument("--most-connections", type=whole(_checks.COUNT), default=1024, metavar="N", help="requests at once; more are refused, 503 (%(default)s)")
+    limits.add_argument("--most-connections", type=whole(_checks.COUNT), default=1024, metavar="N",
+                        help="requests at once; more are refused, 503. Twice as many connections are open: of more the one that asks "
+                             "nothing for longest is closed (%(default)s)")  # fmt: skip
     limits.add_argument("--most-bytes", type=whole(_checks.COUNT), default=4 << 20, metavar="N", help="of a request; more: 413 (%(default)s)")
     limits.add_argument("--request-seconds", type=seconds, default=30, metavar="SECONDS",
                         help="within which a request has come, 408 (%(default)s)")  # fmt: skip
@@ -96,20 +98,24 @@ def _lead(arguments: argparse.Namespace, session: Session, company: Any) -> None
 
     from ..serve import Engine, Limits, application
     from ..serve.application import State
-    from ..serve.http import Protocol, Uvicorn
+    from ..serve.http import BACKLOG, Protocol, Uvicorn, room_for_connections
 
     texts = {name: getattr(arguments, name) for name in ("positions", "step_tokens", "step_rows")} if session.page else {}
     engine = Engine(session, name=arguments.name, tokenizer=arguments.tokenizer, reopen=company.reopen,
                     most_waiting=arguments.most_waiting, most_tokens=arguments.most_tokens, most_length=arguments.most_length,
                     **texts)  # fmt: skip
     try:
-        limits = Limits(body=arguments.most_bytes, body_seconds=arguments.request_seconds, requests=arguments.most_connections,
+        connections = room_for_connections(2 * arguments.most_connections)
+        limits = Limits(body=arguments.most_bytes, body_seconds=arguments.request_seconds, requests=connections // 2,
                         api_key=arguments.api_key or os.environ.get("SHARDRT_API_KEY"))  # fmt: skip
         if limits.api_key is None and arguments.host not in ("127.0.0.1", "::1", "localhost"):
             print(f"shardrt serve: warning: whoever reaches {arguments.host} may ask: give --api-key", file=sys.stderr)
-        state, Protocol.head_seconds = State(), arguments.request_seconds
+        if limits.requests < arguments.most_connections:
+            print(f"shardrt serve: warning: --most-connections is {limits.requests}, since no more files may be open: raise ulimit -n",
+                  file=sys.stderr)  # fmt: skip
+        state, Protocol.head_seconds, Protocol.most_open = State(), arguments.request_seconds, connections
         config = uvicorn.Config(application(engine, limits, state), host=arguments.host, port=arguments.port, http=Protocol,
-                                log_level="warning", access_log=False, lifespan="off", server_header=False,
+                                log_level="warning", access_log=False, lifespan="off", server_header=False, backlog=BACKLOG,
                                 timeout_graceful_shutdown=arguments.drain)  # fmt: skip
         server = Uvicorn(config, engine.name, state)
         for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn's while it runs, and raised again at its end
