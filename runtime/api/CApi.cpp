@@ -147,6 +147,7 @@ Status runSession(shardrt_session *session, shardrt_state *state,
                   const RunOptions &options = {}) {
   if (!session)
     return argumentError("shardrt_run: session must not be NULL");
+  SHARDC_RETURN_IF_ERROR(session->session->takesRequests());
   session->inputs.clear();
   SHARDC_RETURN_IF_ERROR(
       readTensors("shardrt_run", inputs, numInputs, session->inputs));
@@ -165,6 +166,7 @@ Status createState(shardrt_session *session, int64_t capacity,
                    shardrt_state **into) {
   if (!session || !into)
     return argumentError("shardrt_state_create: arguments must not be NULL");
+  SHARDC_RETURN_IF_ERROR(session->session->takesRequests());
   auto created = std::make_unique<shardrt_state>();
   SHARDC_RETURN_IF_ERROR(
       session->session->createState(capacity, created->state));

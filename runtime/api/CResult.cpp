@@ -110,6 +110,7 @@ Status shardc::runtime::runInto(const char *function, shardrt_session &session,
                                 shardrt_result &result) {
   // Nothing of the session's is written to: other threads may run, too.
   Session &on = *session.session;
+  SHARDC_RETURN_IF_ERROR(on.takesRequests());
   if (Status status = result.beginRun(session, state != nullptr);
       !status.isOk())
     return status.saying(message(function, ": ", status.message()));
@@ -143,6 +144,7 @@ static Status runBatch(shardrt_session *session,
   constexpr const char *kFunction = "shardrt_run_batch";
   if (!session || (count > 0 && !requests))
     return argumentError(kFunction, ": session and requests must not be NULL");
+  SHARDC_RETURN_IF_ERROR(session->session->takesRequests());
   RunOptions options;
   SHARDC_RETURN_IF_ERROR(readRunOptions(kFunction, given, options));
   std::deque<TakenResult> taken;

@@ -181,6 +181,14 @@ bool Session::isCausal() const {
   return replicas->artifact.manifest().isCausal;
 }
 
+Status Session::takesRequests() const {
+  return page() == 0
+             ? Status::ok()
+             : argumentError("the model was compiled with --serve, for steps "
+                             "of rows: feed rows to a pool or texts to a "
+                             "server, or compile it without --serve");
+}
+
 Status Session::run(std::span<const InputTensor> inputs,
                     std::span<Tensor> outputs, const RunOptions &options) {
   const PipelineRequest request{inputs, outputs};

@@ -127,6 +127,9 @@ public:
   bool isLost() const;
   /// An error in a process that was forked after open: nothing can be asked.
   Status checkProcess() const;
+  /// An error where its caches are a pool's, whose places whoever asks for a
+  /// request has not: only sequences have.
+  Status takesRequests() const;
   const std::string &tolerance() const; ///< "f32", "low" or "quant"
 
   /// Positions of a page, of a model for steps of rows (serve/Sequences.h): 0 of

@@ -249,4 +249,21 @@ TEST_F(CServer, mistakes) {
             SHARDRT_INVALID_ARGUMENT);
 }
 
+/// Their inputs would be those of a pool, which nobody who asks for one has.
+TEST_F(CServer, aModelForRowsTakesNoRequests) {
+  open();
+  const auto refused = [](const shardrt::Status &status) {
+    EXPECT_EQ(status.code(), SHARDRT_INVALID_ARGUMENT);
+    EXPECT_NE(status.message().find("was compiled with --serve"),
+              std::string::npos)
+        << status.message();
+  };
+  shardrt::Result result;
+  refused(session.run({}, result));
+  std::vector<shardrt::Result> results;
+  refused(session.run(std::vector<std::vector<shardrt::Input>>(2), results));
+  shardrt::State state;
+  refused(session.createState(64, state));
+}
+
 } // namespace
