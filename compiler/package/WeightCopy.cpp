@@ -156,21 +156,16 @@ private:
     return shape;
   }
 
+  /// Only its own bytes are mapped: what was read of a file stays in memory as
+  /// long as it is.
   std::string append(rt::WeightOp weight, llvm::raw_ostream &file) {
-    auto &source = sources[weight.getFile()];
-    if (!source) {
-      auto opened = llvm::MemoryBuffer::getFile(
-          quantize::pathOf(weight.getFile(), modelFolder, quantizedFile),
-          /*IsText=*/false,
-          /*RequiresNullTerminator=*/false);
-      if (!opened)
-        return "cannot read " + weight.getFile().str() + ": " +
-               opened.getError().message();
-      source = std::move(*opened);
-    }
-    StringRef bytes =
-        source->getBuffer().substr(weight.getOffset(), weight.getLength());
-    writeElements(bytes,
+    auto opened = llvm::MemoryBuffer::getFileSlice(
+        quantize::pathOf(weight.getFile(), modelFolder, quantizedFile),
+        weight.getLength(), weight.getOffset());
+    if (!opened)
+      return "cannot read " + weight.getFile().str() + ": " +
+             opened.getError().message();
+    writeElements((*opened)->getBuffer(),
                   ownedRanges(*weight.getValue().getSharding(), mesh, rank),
                   weight.getElement(), file);
     return "";
@@ -180,7 +175,6 @@ private:
   const dist::Mesh &mesh;
   int64_t rank;
   const std::string &modelFolder, &quantizedFile;
-  llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> sources;
 };
 
 } // namespace
