@@ -62,6 +62,41 @@ std::optional<Segments> takeSegments(Segments &from, DimExpr size) {
   return taken;
 }
 
+/// Takes these segments off the front; of an unsplit one only as much. The
+/// last one has what is left, since what the rule has behind them are sizes.
+bool takeEqual(Segments &from, llvm::ArrayRef<Segment> segments) {
+  for (const Segment &segment : segments) {
+    if (from.empty())
+      return false;
+    if (from.front() == segment) {
+      from.erase(from.begin());
+      continue;
+    }
+    DimExpr rest = from.front().size() - segment.size();
+    if (from.front().isSplit() || segment.isSplit() ||
+        !(from.size() == 1 || rest.isKnownNonNegative()))
+      return false;
+    from.front() = Segment{{Factor{rest, {}}}};
+  }
+  return true;
+}
+
+/// Segments of that total size. Where sizes do not tell how many they are, how
+/// another tensor holds the same factor does:
+///
+///   x[:, :n - 1]   of [k:"tp"=2 | n - k], as [k:"tp"=2 | n - 1 - k]
+std::optional<Segments> takeFactor(Segments &from, DimExpr size,
+                                   const std::optional<DimSharding> &known) {
+  Segments rest = from;
+  if (std::optional<Segments> taken = takeSegments(rest, size)) {
+    from = rest;
+    return taken;
+  }
+  if (!known || !takeEqual(from, known->segments))
+    return std::nullopt;
+  return Segments(known->segments.begin(), known->segments.end());
+}
+
 /// The leading `size` of a factor, which then keeps the rest. An evenly split
 /// factor of 8 over 2 ways is 2 over 2 ways times an unsplit 4; over ways of
 /// shares 3 and 1 it is not, but 4 over them times an unsplit 2.
@@ -149,10 +184,10 @@ bool matchProduct(const Segments &segments, llvm::ArrayRef<unsigned> pattern,
 
 } // namespace
 
-std::optional<Match> matchDim(const DimSharding &dim,
-                              const onnx::RuleDim &pattern,
-                              llvm::ArrayRef<onnx::RuleFactor> factors,
-                              const dist::Mesh &mesh) {
+std::optional<Match>
+matchDim(const DimSharding &dim, const onnx::RuleDim &pattern,
+         llvm::ArrayRef<onnx::RuleFactor> factors, const dist::Mesh &mesh,
+         llvm::ArrayRef<std::optional<DimSharding>> known) {
   Match match;
   if (!dim.isSplit()) {
     // Whole in every factor, whatever the sizes are.
@@ -170,7 +205,9 @@ std::optional<Match> matchDim(const DimSharding &dim,
     DimExpr size = 1;
     for (unsigned factor : segment)
       size = size * factors[factor].size;
-    std::optional<Segments> taken = takeSegments(rest, size);
+    bool isKnown = segment.size() == 1 && !known.empty();
+    std::optional<Segments> taken =
+        takeFactor(rest, size, isKnown ? known[segment.front()] : std::nullopt);
     if (!taken)
       return std::nullopt;
     if (segment.size() == 1)
@@ -198,7 +235,8 @@ public:
     if (tensor.size() != sharding.dims.size())
       return name + " has another rank than its rule";
     for (auto [d, pattern] : llvm::enumerate(tensor)) {
-      auto match = matchDim(sharding.dims[d], pattern, rule.factors, mesh);
+      auto match =
+          matchDim(sharding.dims[d], pattern, rule.factors, mesh, found);
       if (!match)
         return name + " dim " + std::to_string(d) +
                " is split where this op has no factor: " + sharding.str();
@@ -367,21 +405,34 @@ static std::string checkPartial(const RuleChecker &checker,
   return "";
 }
 
+/// The first problem; the other tensors are added all the same.
+static std::string addTensors(RuleChecker &checker, const ShardingRule &rule,
+                              llvm::ArrayRef<Sharding> operands,
+                              llvm::ArrayRef<Sharding> results) {
+  std::string first;
+  auto addAll = [&](llvm::ArrayRef<Sharding> tensors,
+                    llvm::ArrayRef<onnx::RuleTensor> rules, const char *kind) {
+    for (auto [i, tensor] : llvm::enumerate(tensors)) {
+      std::string problem =
+          checker.addTensor(i < rules.size() ? rules[i] : onnx::RuleTensor(),
+                            tensor, kind + std::to_string(i));
+      if (first.empty())
+        first = problem;
+    }
+  };
+  addAll(operands, rule.operands, "operand ");
+  addAll(results, rule.results, "result ");
+  return first;
+}
+
 std::string checkRule(const ShardingRule &rule, onnx::PartialRule partialRule,
                       llvm::ArrayRef<Sharding> operands,
                       llvm::ArrayRef<Sharding> results,
                       const dist::Mesh &mesh) {
   RuleChecker checker(rule, mesh);
-  for (auto [i, operand] : llvm::enumerate(operands))
-    if (std::string problem = checker.addTensor(
-            i < rule.operands.size() ? rule.operands[i] : onnx::RuleTensor(),
-            operand, "operand " + std::to_string(i));
-        !problem.empty())
-      return problem;
-  for (auto [i, result] : llvm::enumerate(results))
-    if (std::string problem = checker.addTensor(
-            i < rule.results.size() ? rule.results[i] : onnx::RuleTensor(),
-            result, "result " + std::to_string(i));
+  // A dim may be understood by what later tensors say of its factors.
+  if (!addTensors(checker, rule, operands, results).empty())
+    if (std::string problem = addTensors(checker, rule, operands, results);
         !problem.empty())
       return problem;
   for (const std::string &problem : {checker.checkAxes(), checker.checkSums()})

@@ -32,9 +32,12 @@ std::string checkRule(const onnx::ShardingRule &rule,
 /// factors. Nothing where a cut goes through a split factor unevenly.
 ///
 ///   (4:"tp"=4, 32) as factors 8, 16  =  (4:"tp"=4, 2) and {}
+///
+/// `known` is how other tensors hold the factors, of those that are known.
 std::optional<llvm::SmallVector<std::pair<unsigned, dist::DimSharding>, 4>>
 matchDim(const dist::DimSharding &dim, const onnx::RuleDim &pattern,
-         llvm::ArrayRef<onnx::RuleFactor> factors, const dist::Mesh &mesh);
+         llvm::ArrayRef<onnx::RuleFactor> factors, const dist::Mesh &mesh,
+         llvm::ArrayRef<std::optional<dist::DimSharding>> known = {});
 
 } // namespace shardc::verify
 

@@ -144,6 +144,31 @@ TEST(CheckRule, RefusesSumsOfADimSplitInPart) {
             "");
 }
 
+/// x[:, :end] of n elements, k of them over two ranks. That k is not beyond
+/// `end` no size tells, only how the result is held.
+std::string checkSlice(DimExpr end, DimSharding from, DimSharding kept) {
+  const DimExpr n = DimExpr::symbol("n");
+  ShardingRule slice;
+  unsigned front = slice.addFactor(end), rest = slice.addFactor(n - end);
+  slice.operands = {{RuleDim{{{front}, {rest}}}}};
+  slice.results = {{RuleDim::factor(front)}};
+  return verify::checkRule(slice, PartialRule::Linear, {sharding({from})},
+                           {sharding({kept})}, dist::Mesh());
+}
+
+TEST(CheckRule, CutsADimAsOtherTensorsDo) {
+  const DimExpr n = DimExpr::symbol("n"), k = DimExpr::symbol("k");
+  const DimSharding from = dim({{{k, {axis(2)}}}, {{n - k}}});
+  for (DimExpr end : {n - 1, DimExpr::max(n - 1, 0)}) {
+    EXPECT_EQ(checkSlice(end, from, dim({{{k, {axis(2)}}}, {{end - k}}})), "");
+    // Held whole, or another front of it over the ranks.
+    for (const DimSharding &kept :
+         {DimSharding::unsplit(end), DimSharding::whole(end, {axis(2)}),
+          dim({{{k - 1, {axis(2)}}}, {{end - k + 1}}})})
+      EXPECT_NE(checkSlice(end, from, kept), "");
+  }
+}
+
 TEST(CheckRule, NamesWhatIsWrong) {
   Sharding lhs = sharding({whole(4), split(6)}),
            rhs = sharding({split(6), whole(8)});
