@@ -54,6 +54,19 @@ static bool isMatrix(const onnx::ShardingRule &rule, unsigned operand) {
   return false;
 }
 
+/// Whether data chooses single rows or columns of a matrix, as an embedding
+/// does: they are no matrix, but matrices of experts that it chooses are.
+static bool choosesRows(const onnx::ShardingRule &rule) {
+  if (rule.operands.empty())
+    return false;
+  unsigned kept = 0;
+  for (const onnx::RuleDim &dim : rule.operands[0])
+    for (ArrayRef<unsigned> segment : dim.segments)
+      for (unsigned factor : segment)
+        kept += rule.factors[factor].factorClass == FactorClass::PassThrough;
+  return kept < 2;
+}
+
 /// Whether the results are elements of the model's matrices.
 bool Graph::movesWeight(const GraphOp &op, bool isLoadTime) const {
   auto isWeight = [&](unsigned value) {
@@ -85,7 +98,8 @@ void Graph::addOp(GraphOp op, const onnx::ShardingRule &rule) {
     if (values[value].isWeightDerived && isMatrix(rule, i))
       op.matrices.push_back(i);
   }
-  const bool moves = movesWeight(op, isLoadTime);
+  const bool moves =
+      movesWeight(op, isLoadTime) && (isLoadTime || !choosesRows(rule));
   const bool isDequantized =
       op.kind == OpKind::Dequantize ||
       (moves && !op.operandValues.empty() && op.operandValues[0] != kNoValue &&

@@ -279,6 +279,20 @@ protected:
   plan::Machine machine;
 };
 
+/// Nothing is between embeddings and products here: what is looked up in a table
+/// is no matrix, whose dims would be no sequence.
+TEST_F(UsualPlans, SequencesOfBareEmbeddingsAreSplit) {
+  load(Model());
+  setMesh({{"cp", 2}}, "h100:1x2");
+  const Plan plan = plan::planByRoles(graph(), stage, /*isDecode=*/false,
+                                      ExpertMode::Tensor, {});
+  for (unsigned op = 0; op < graph().ops.size(); ++op)
+    if (graph().ops[op].usesWeight) {
+      EXPECT_EQ(plan.ops[op].splits.size(), 1u) << names.nodes[op];
+      EXPECT_EQ(graph().ops[op].matrices.size(), 1u) << names.nodes[op];
+    }
+}
+
 TEST_F(UsualPlans, TensorParallelDecoders) {
   const Model many{.keyHeads = 32}, few{.keyHeads = 8};
   for (const Model &model : {many, few}) {
