@@ -13,6 +13,10 @@
 //
 //   x[:, -1:] of tensor<1xseq>    start seq - 1, size 1, guard seq at_least 1
 //
+// And what is left of a dim at the end of which a sequence lies, if it has any:
+//
+//   x[:, max(1 - seq, 0):] of tensor<1x1>   size 1 - max(1 - seq, 0), which is 1
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/onnx/ops/Layout.h"
@@ -55,6 +59,8 @@ public:
     if (start.asConstant() && end.asConstant() &&
         !inference.isKnownAtLeast(span, 0)) // clamped, they may have crossed
       span = DimExpr::max(span, 0);
+    if (failed(assumeSequences(span)))
+      return failure();
     if (std::optional<int64_t> constant = span.asConstant())
       return Interval{
           *first, *constant <= 0 ? 0 : llvm::divideCeilSigned(*constant, step),
@@ -67,6 +73,17 @@ public:
   }
 
 private:
+  /// Takes a span for the constant that it is unless a sequence has no element.
+  LogicalResult assumeSequences(DimExpr &span) {
+    const DimExpr usual = span.replaceSymbols(
+        [](StringRef name) { return DimExpr::symbol(name) + 1; });
+    if (span.asConstant() || usual.asConstant().value_or(0) < 1)
+      return success();
+    const DimExpr found = std::exchange(span, usual);
+    return inference.assume(op, GuardKind::Equal, found, usual,
+                            "Slice: size " + found.str());
+  }
+
   /// Counted from the front, within [0, dim].
   FailureOr<DimExpr> position(DimExpr bound, StringRef what) {
     if (std::optional<int64_t> constant = bound.asConstant())

@@ -47,3 +47,21 @@ func.func @backwards(%x: tensor<10x?xf32, #dist.value<dims = [10, s]>>) -> (!u) 
   %y = onnx.Slice %x, %a, %e, %d, %t : (tensor<10x?xf32, #dist.value<dims = [10, s]>>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> !u
   return %y : !u
 }
+
+// All of the one row that positions share, as MPT slices what it adds to scores.
+// CHECK-LABEL: func.func @row_of_a_sequence(
+// CHECK-NEXT: onnx.Guard #dist.dims<[max(s * -1 + 1, 0)]> "at_most" #dist.dims<[1]>
+// CHECK-NEXT: onnx.Guard #dist.dims<[max(s * -1 + 1, 0) * -1 + 1]> "equal" #dist.dims<[1]>
+// CHECK-NEXT: %[[ADD:.*]] = onnx.Add %arg1, %arg0 : {{.*}} -> tensor<?x8xf32, #dist.value<dims = [s, 8]>>
+// CHECK-NEXT: return %[[ADD]]
+func.func @row_of_a_sequence(%x: tensor<1x8xf32>, %y: tensor<?x8xf32, #dist.value<dims = [s, 8]>>) -> (!u) {
+  %one = onnx.Constant {value = dense<[1]> : tensor<1xi64>} : () -> tensor<1xi64>
+  %zero = onnx.Constant {value = dense<[0]> : tensor<1xi64>} : () -> tensor<1xi64>
+  %end = onnx.Constant {value = dense<[9223372036854775807]> : tensor<1xi64>} : () -> tensor<1xi64>
+  %s = onnx.Shape %y {start = 0 : i64, end = 1 : i64} : (tensor<?x8xf32, #dist.value<dims = [s, 8]>>) -> !u
+  %d = onnx.Sub %one, %s : (tensor<1xi64>, !u) -> !u
+  %a = onnx.Max %d, %zero : (!u, tensor<1xi64>) -> !u
+  %r = onnx.Slice %x, %a, %end, %zero, %one : (tensor<1x8xf32>, !u, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> !u
+  %z = onnx.Add %y, %r : (tensor<?x8xf32, #dist.value<dims = [s, 8]>>, !u) -> !u
+  return %z : !u
+}
