@@ -25,6 +25,12 @@ def processor_has(*instructions):
     return cpu.exists() and not set(instructions).isdisjoint(cpu.read_text().split())
 
 
+def rounds_quantised_weights():
+    """Whether --compute bf16 does: where products of bfloat16 are the faster ones."""
+    is_fast = not processor_has("GenuineIntel") or processor_has("amx_bf16")
+    return processor_has("avx512_bf16") and is_fast
+
+
 def program(name, *arguments, env=None):
     return subprocess.run([str(a) for a in (BIN / name, *arguments)], capture_output=True, text=True, timeout=300, env=env)
 

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.support import EndToEnd, processor_has, program, read_outputs
+from tests.support import EndToEnd, program, read_outputs, rounds_quantised_weights
 
 PROCESSORS = ("baseline", "avx2", "avx-vnni", "avx512", "avx512-vnni", "avx512-bf16", None)
 
@@ -97,13 +97,13 @@ class TwoBits(EndToEnd):
                         self.assert_near(self.found(file, x[:rows], "--tp", 2), expected[:rows], 2e-6)
 
     def test_fewer_bits_of_activations(self):
-        """accuracy_level 4, --compute int8, which is the same, and --compute bf16, which processors without it do not round to."""
-        has_bf16 = processor_has("avx512_bf16")
+        """accuracy_level 4, --compute int8, which is the same, and --compute bf16, which only processors that are fast with it round to."""
+        rounds_to_bf16 = rounds_quantised_weights()
         for block, zeros in ((32, None), (64, "fields"), (16, "numbers")):
             exact, x, expected = self.mlp(block, zeros, True)
             for flags in (["--compute", "bf16"], ["--compute", "int8"], ["--compute", "int8", "--tp", 2], ["--compute", "bf16", "--tp", 2]):
                 with self.subTest(block=block, zeros=zeros, flags=flags):
-                    found, rounds = self.found(exact, x, *flags), has_bf16 or "int8" in flags
+                    found, rounds = self.found(exact, x, *flags), rounds_to_bf16 or "int8" in flags
                     self.assert_near(found, expected, 2e-2 if rounds else 2e-6)
                     if rounds:
                         self.assertGreater(np.abs(found - expected).max(), 1e-5, "nothing was rounded")

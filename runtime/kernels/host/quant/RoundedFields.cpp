@@ -102,7 +102,7 @@ private:
 
 } // namespace
 
-bool roundsFields() { return hasPairs(); } // who has tiles has pairs
+bool roundsFields() { return hasTiles() || arePairsFast(); }
 
 int64_t roundedScratchBytes(const FieldMatrix &matrix, int64_t m, int64_t k,
                             int64_t n) {

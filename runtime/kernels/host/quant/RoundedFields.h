@@ -22,7 +22,7 @@ int64_t roundedScratchBytes(const FieldMatrix &matrix, int64_t m, int64_t k,
                             int64_t n);
 
 /// C = A B on the threads of the rank: `product` has A and C. No size is
-/// 0. Precondition: roundsFields(); for tiles hasTiles().
+/// 0. Precondition: hasPairs(); for tiles hasTiles().
 void multiplyRoundedFields(const FieldMatrix &matrix,
                            const PackedProduct &product, std::byte *scratch,
                            bool inTiles = hasTiles());

@@ -24,6 +24,8 @@ bool hasPairs() {
   return has;
 }
 
+bool arePairsFast() { return hasPairs() && !__builtin_cpu_is("intel"); }
+
 namespace {
 
 #pragma GCC push_options
@@ -115,6 +117,7 @@ void multiplyPairs(const TileProduct &product) {
 #else
 
 bool hasPairs() { return false; }
+bool arePairsFast() { return false; }
 void multiplyPairs(const TileProduct &) {}
 void multiplyPairsOf(const TileProduct &, Span) {}
 

@@ -128,9 +128,11 @@ constexpr RoundedLoops kPanels = {panelBytes, packMatrixRounded, panelRowsBytes,
 } // namespace
 
 std::span<const RoundedLoops *const> supportedRoundedLoops() {
-  static constexpr const RoundedLoops *all[] = {&kTiles, &kPairs, &kPanels};
-  // Who has tiles has pairs.
-  return std::span(all).subspan(hasTiles() ? 0 : hasPairs() ? 1 : 2);
+  static constexpr const RoundedLoops *all[] = {&kTiles, &kPairs, &kPanels,
+                                                &kPairs};
+  if (hasTiles()) // and so pairs
+    return std::span(all).first(3);
+  return std::span(all).subspan(arePairsFast() ? 1 : 2, hasPairs() ? 2 : 1);
 }
 
 const RoundedLoops &roundedLoops() { return *supportedRoundedLoops().front(); }
