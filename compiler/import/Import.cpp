@@ -3,6 +3,7 @@
 #include "compiler/import/Import.h"
 
 #include "compiler/import/GraphImporter.h"
+#include "compiler/import/OrderNodes.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
 
@@ -114,6 +115,7 @@ static LogicalResult checkAndInline(ModelFile &file, const Opsets &opsets,
       failed(checkInputs(file.model.graph(), context)) ||
       failed(checkOutputs(file.model.graph(), context)))
     return failure();
+  orderNodes(*file.model.mutable_graph());
   if (std::string wrong = checkModelLeniently(file.model, opsets);
       !wrong.empty())
     return emitError(loc) << "not a valid ONNX model: " << wrong;
