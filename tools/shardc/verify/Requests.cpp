@@ -27,13 +27,34 @@ Status runRequest(Session &session, const Request &request,
   return session.run(inputs, outputs);
 }
 
-namespace {
-
-bool isFloat(ElementType type) {
+static bool isFloat(ElementType type) {
   return type == artifact::ElementType_Float16 ||
          type == artifact::ElementType_BFloat16 ||
          type == artifact::ElementType_Float32;
 }
+
+static Status convert(const Tensor &from, artifact::ElementType element,
+                      Tensor &to) {
+  const std::vector<int64_t> dims(from.dims().begin(), from.dims().end());
+  return tensors::fromDoubles(element, dims, tensors::toDoubles(from), to);
+}
+
+Status runInDoubles(Session &session, const Request &request,
+                    std::vector<Tensor> &outputs) {
+  Request wide;
+  for (const NamedTensor &named : request.inputs) {
+    NamedTensor &to = wide.inputs.emplace_back();
+    to.name = named.name;
+    SHARDC_RETURN_IF_ERROR(convert(named.tensor,
+                                   isFloat(named.tensor.element())
+                                       ? artifact::ElementType_Float64
+                                       : named.tensor.element(),
+                                   to.tensor));
+  }
+  return runRequest(session, wide, outputs);
+}
+
+namespace {
 
 class Collector {
 public:
@@ -104,11 +125,8 @@ private:
       if (info.name == named.name && isFloat(named.tensor.element()) &&
           info.element == artifact::ElementType_Float64) {
         const Tensor narrow = std::move(named.tensor);
-        const std::vector<int64_t> dims(narrow.dims().begin(),
-                                        narrow.dims().end());
         named.tensor = Tensor();
-        return tensors::fromDoubles(info.element, dims,
-                                    tensors::toDoubles(narrow), named.tensor);
+        return convert(narrow, info.element, named.tensor);
       }
     return Status::ok();
   }

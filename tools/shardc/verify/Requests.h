@@ -24,6 +24,11 @@ struct Request {
 runtime::Status runRequest(runtime::Session &session, const Request &request,
                            std::vector<runtime::Tensor> &outputs);
 
+/// The same on a session of the model with --precision f64, whatever the
+/// request's own types are.
+runtime::Status runInDoubles(runtime::Session &session, const Request &request,
+                             std::vector<runtime::Tensor> &outputs);
+
 struct RequestOptions {
   std::string model;               ///< its folder may hold test_data_set_K
   std::vector<std::string> inputs; ///< folders or .npz files, as given

@@ -260,6 +260,27 @@ private:
                : tensors::kExactTolerance;
   }
 
+  /// Whether both agree where nothing is rounded to 16 bits: the runtime's own
+  /// kernels round what each op results in, others not within a row.
+  bool agreesInDoubles(const Request &request) {
+    CompileOptions wide = onOneRank();
+    wide.dims.clear();
+    wide.doubles = true;
+    CompileOptions spelled = wide;
+    spelled.recover = false;
+    spelled.generatesKernels = false;
+    Build recovered, plain;
+    std::vector<Tensor> expected, outputs;
+    return recovered.run(wide).isOk() && plain.run(spelled).isOk() &&
+           runInDoubles(recovered.session(), request, expected).isOk() &&
+           runInDoubles(plain.session(), request, outputs).isOk() &&
+           compareOutputs(recovered.session().outputs(), expected, outputs,
+                          looseTolerance())
+               .agrees;
+  }
+
+  bool isOf16Bits() { return reference().session().tolerance() == "low"; }
+
   /// One rank against the graph as it was before any recovery, by the runtime's
   /// own kernels: an import that recovers the wrong thing does so on one rank
   /// and on all.
@@ -298,7 +319,13 @@ private:
           compareOutputs(reference().session().outputs(), requests[i].expected,
                          outputs, loose);
       tell(i, "without_recovery", result);
-      if (!result.agrees)
+      if (!result.agrees && isOf16Bits() && agreesInDoubles(requests[i])) {
+        const std::string why = requests[i].name +
+                                ": it differs by rounding to 16 bits alone: in "
+                                "double precision it is the same";
+        say("  note: " + why);
+        report["notes"].push_back("without recovery: " + why);
+      } else if (!result.agrees)
         return differs(requests[i].name +
                        ": what was recovered of the graph computes something "
                        "else than the graph: compile with --no-recovery, and "
