@@ -28,6 +28,9 @@ template <int Parts>
 inline constexpr uint32_t kFieldsOfByte =
     ((1u << (8 / Parts)) - 1) * 0x01010101u;
 
+/// Sums that have room for all products of a block.
+constexpr int64_t kCarriesAll = std::numeric_limits<int64_t>::max() / 2;
+
 #ifdef __x86_64__
 /// Pairs of products of bytes reach 16 bits, then 32: of halves eight words
 /// (2 * 15 * 127 each) fit the first, and so do quarters; bytes take 128 from B, so that a pair
@@ -72,7 +75,7 @@ constexpr int integerPanels(int rows) { return rows == 1 ? 2 : 1; }
 #pragma GCC target("avx2,fma,f16c,avxvnni")
 namespace vnni3 {
 constexpr int kWidth = 8, kTileRows = 4;
-constexpr int64_t kCarry = std::numeric_limits<int64_t>::max() / 2;
+constexpr int64_t kCarry = kCarriesAll;
 constexpr int tilePanels(int64_t rows) { return rows == 1 ? 4 : 1; }
 template <int> inline constexpr float kOffset = 0;
 #include "runtime/kernels/host/simd/ByteVectors.inc"
@@ -96,8 +99,8 @@ constexpr int integerPanels(int rows) { return rows == 1 ? 2 : 1; }
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c,avx512f,avx512vnni")
 namespace vnni4 {
-constexpr int kWidth = 16, kTileRows = 4;
-constexpr int64_t kCarry = std::numeric_limits<int64_t>::max() / 2;
+constexpr int kWidth = 16, kTileRows = 8;
+constexpr int64_t kCarry = kCarriesAll;
 constexpr int tilePanels(int64_t rows) { return rows == 1 ? 4 : 2; }
 template <int> inline constexpr float kOffset = 0;
 using Bytes = __m512i;
@@ -113,7 +116,9 @@ using Words [[gnu::vector_size(64)]] = int32_t;
 using Sums = __m512i;
 template <int>
 [[gnu::always_inline]] inline Sums addBytes(Sums sums, Bytes b, Bytes a) {
-  return _mm512_dpbusd_epi32(sums, b, a);
+  // GCC 12 copies sums around the intrinsic, and spills some.
+  asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(b), "v"(a));
+  return sums;
 }
 template <int> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(sums);
@@ -138,7 +143,7 @@ constexpr int integerPanels(int) { return 2; }
 
 namespace anywhere {
 constexpr int kWidth = 4, kTileRows = 1;
-constexpr int64_t kCarry = std::numeric_limits<int64_t>::max() / 2;
+constexpr int64_t kCarry = kCarriesAll;
 constexpr int tilePanels(int64_t) { return 1; }
 template <int> inline constexpr float kOffset = 0;
 using Words [[gnu::vector_size(16)]] = int32_t;
