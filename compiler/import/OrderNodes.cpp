@@ -2,7 +2,9 @@
 
 #include "compiler/import/OrderNodes.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <functional>
 #include <queue>
@@ -13,19 +15,36 @@ namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
 
-/// Calls visit(name) for all that a node reads, and that graphs in it name.
-template <typename Visit>
-void forEachName(const ::onnx::NodeProto &node, const Visit &visit) {
+using Visit = llvm::function_ref<void(const std::string &)>;
+
+void forEachName(const ::onnx::GraphProto &graph, Visit visit);
+
+/// Calls visit(name) for all that a node reads, and graphs in it of those around.
+void forEachName(const ::onnx::NodeProto &node, Visit visit) {
   for (const std::string &name : node.input())
     visit(name);
-  for (const auto &attribute : node.attribute()) {
-    if (!attribute.has_g())
-      continue;
-    for (const auto &inner : attribute.g().node())
-      forEachName(inner, visit);
-    for (const auto &output : attribute.g().output())
-      visit(output.name());
-  }
+  for (const auto &attribute : node.attribute())
+    if (attribute.has_g())
+      forEachName(attribute.g(), visit);
+}
+
+/// A name that the graph gives is its own, whatever has it outside.
+void forEachName(const ::onnx::GraphProto &graph, Visit visit) {
+  llvm::StringSet<> own;
+  for (const auto &input : graph.input())
+    own.insert(input.name());
+  for (const auto &weight : graph.initializer())
+    own.insert(weight.name());
+  for (const auto &node : graph.node())
+    own.insert_range(node.output());
+  const auto visitOuter = [&](const std::string &name) {
+    if (!own.contains(name))
+      visit(name);
+  };
+  for (const auto &node : graph.node())
+    forEachName(node, visitOuter);
+  for (const auto &output : graph.output())
+    visitOuter(output.name());
 }
 
 /// Which nodes read what each gives.

@@ -2,7 +2,7 @@
 
 import numpy as np
 import onnx
-from onnx import numpy_helper, parser
+from onnx import helper, numpy_helper, parser
 
 from tests.support import EndToEnd, program
 
@@ -57,6 +57,10 @@ class NodeOrder(EndToEnd):
             graph.node.remove(negated)
 
         self.assert_runs(order)
+
+    def test_names_of_a_branch_are_its_own(self):
+        """The file is in order, though what comes last gives what a branch calls m, too."""
+        self.assert_runs(lambda graph: graph.node.append(helper.make_node("Neg", ["x"], ["m"])))
 
     def test_a_cycle_is_an_error(self):
         def order(graph):
