@@ -13,7 +13,7 @@
 //
 //   x[:, -1:] of tensor<1xseq>    start seq - 1, size 1, guard seq at_least 1
 //
-// And what is left of a dim at the end of which a sequence lies, if it has any:
+// And what is left of a dim of 1, at the end of which a sequence lies, if it has any:
 //
 //   x[:, max(1 - seq, 0):] of tensor<1x1>   size 1 - max(1 - seq, 0), which is 1
 //
@@ -73,11 +73,12 @@ public:
   }
 
 private:
-  /// Takes a span for the constant that it is unless a sequence has no element.
+  /// Takes all of a dim of 1 unless a sequence has no element. Of other dims a
+  /// size may be min(past, 1), and nothing may be past.
   LogicalResult assumeSequences(DimExpr &span) {
     const DimExpr usual = span.replaceSymbols(
         [](StringRef name) { return DimExpr::symbol(name) + 1; });
-    if (span.asConstant() || usual.asConstant().value_or(0) < 1)
+    if (!dim.isConstant(1) || span.asConstant() || !usual.isConstant(1))
       return success();
     const DimExpr found = std::exchange(span, usual);
     return inference.assume(op, GuardKind::Equal, found, usual,

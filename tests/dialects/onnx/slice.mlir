@@ -65,3 +65,16 @@ func.func @row_of_a_sequence(%x: tensor<1x8xf32>, %y: tensor<?x8xf32, #dist.valu
   %z = onnx.Add %y, %r : (tensor<?x8xf32, #dist.value<dims = [s, 8]>>, !u) -> !u
   return %z : !u
 }
+
+// One row where anything is past, none where nothing is.
+// CHECK-LABEL: func.func @row_if_any_is_past(
+// CHECK-NOT: onnx.Guard
+// CHECK: onnx.Slice {{.*}} -> tensor<?x8xf32, #dist.value<dims = [min(p, 1), 8]>>
+func.func @row_if_any_is_past(%x: tensor<3x8xf32>, %past: tensor<?x8xf32, #dist.value<dims = [p, 8]>>) -> (!u) {
+  %one = onnx.Constant {value = dense<[1]> : tensor<1xi64>} : () -> tensor<1xi64>
+  %zero = onnx.Constant {value = dense<[0]> : tensor<1xi64>} : () -> tensor<1xi64>
+  %p = onnx.Shape %past {start = 0 : i64, end = 1 : i64} : (tensor<?x8xf32, #dist.value<dims = [p, 8]>>) -> !u
+  %e = onnx.Min %p, %one : (!u, tensor<1xi64>) -> !u
+  %y = onnx.Slice %x, %zero, %e, %zero, %one : (tensor<3x8xf32>, tensor<1xi64>, !u, tensor<1xi64>, tensor<1xi64>) -> !u
+  return %y : !u
+}
