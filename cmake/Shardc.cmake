@@ -1,9 +1,9 @@
 # Helpers for the compiler's libraries.
 
 # A static library of the compiler: shardc_library(Name SOURCES a.cpp LINKS B).
-# Libraries after the first reuse its precompiled MLIR headers. BY_FOLDER: files of
-# two folders have names in common, so that those of one are compiled as one at
-# most, and this where everything is (tools/dev/build --quick).
+# Libraries after the first reuse its precompiled MLIR headers. BY_FOLDER: files in
+# two of its folders define the same names, so that, where files are compiled as one
+# (tools/dev/build --quick), only those of one folder are.
 function(shardc_library name)
   cmake_parse_arguments(ARG "BY_FOLDER" "" "SOURCES;LINKS;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})

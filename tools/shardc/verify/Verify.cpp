@@ -322,7 +322,7 @@ private:
       if (!result.agrees && isOf16Bits() && agreesInDoubles(requests[i])) {
         const std::string why = requests[i].name +
                                 ": it differs by rounding to 16 bits alone: in "
-                                "double precision it is the same";
+                                "double precision both agree";
         say("  note: " + why);
         report["notes"].push_back("without recovery: " + why);
       } else if (!result.agrees)

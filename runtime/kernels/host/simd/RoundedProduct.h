@@ -2,7 +2,8 @@
 //
 // Both matrices are rounded to bfloat16, B once, and products are added up in
 // float: in tiles where the processor has them (Tiles.h), by pairs where they are
-// fast (Pairs.h), or as those of PackedMatrix.h are. Bits of a row do not depend on the other rows.
+// fast (Pairs.h), or as those of PackedMatrix.h are. Bits of a row do not depend on
+// the other rows.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_SIMD_ROUNDEDPRODUCT_H
