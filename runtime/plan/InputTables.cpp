@@ -77,6 +77,14 @@ public:
     const artifact::View *view = viewOf(program, number);
     return view ? inputs[view->buffer()] : -1;
   }
+  /// Whether a view of the input shows all of what the rank has: ids[:, :1] does
+  /// not.
+  bool isWhole(int64_t input, int32_t number) const {
+    const auto *shown = viewOf(program, number)->dims();
+    const uint32_t all = program.inputs()->Get(uint32_t(input))->view();
+    const auto *dims = program.views()->Get(all)->dims();
+    return std::equal(shown->begin(), shown->end(), dims->begin(), dims->end());
+  }
   void cast(int32_t from, int32_t to) {
     const artifact::View *view = viewOf(program, to);
     if (view && isIndex(view->element()))
@@ -91,7 +99,8 @@ private:
 } // namespace
 
 std::vector<int64_t> rowsOfTables(const Program &program) {
-  std::vector<int64_t> rows(program.inputs()->size(), 0);
+  // Looked up as a whole, and in parts, which have tables of their own at times.
+  std::vector<int64_t> rows(program.inputs()->size(), 0), parts = rows;
   const Constants constants(program);
   ShownInputs shown(program);
   int depth = 0; // in branches and loops, which a request may not come by
@@ -109,10 +118,17 @@ std::vector<int64_t> rowsOfTables(const Program &program) {
       continue;
     const int64_t input = shown.of(inputs->Get(1));
     const int64_t found = input < 0 ? 0 : rowsOf(program, constants, *each);
-    if (found > 0)
-      rows[static_cast<size_t>(input)] =
-          leastRows(rows[static_cast<size_t>(input)], found);
+    if (found == 0)
+      continue;
+    const auto i = static_cast<size_t>(input);
+    if (shown.isWhole(input, inputs->Get(1)))
+      rows[i] = leastRows(rows[i], found);
+    else
+      parts[i] = std::max(parts[i], found);
   }
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (rows[i] == 0)
+      rows[i] = parts[i];
   return rows;
 }
 

@@ -20,7 +20,8 @@
 
 namespace shardc::runtime {
 
-/// Of each input; of several tables the least. 0 where no kernel looks rows up by
+/// Of each input; of several tables the least, unless they are for parts of it: then
+/// the most, as an id may be in either. 0 where no kernel looks rows up by
 /// the input itself, whatever the request, or the table's size follows from it.
 std::vector<int64_t> rowsOfTables(const artifact::Program &program);
 

@@ -51,6 +51,20 @@ TEST(InputTables, ofSeveralItIsTheLeast) {
   EXPECT_EQ(p.rows(sum), 4);
 }
 
+/// A table for some of the ids, of their own kinds, is none for all.
+TEST(InputTables, aTableForAPartIsNotTheirs) {
+  LookUp p;
+  const int32_t all = p.gather(p.table("e", 6), p.ids);
+  const uint32_t one = p.constant(1);
+  const auto first =
+      int32_t(p.view(uint32_t(p.ids), {one}, {one}, p.constant(0)));
+  const auto kind = int32_t(p.value(Float32, {one}));
+  p.run("Gather", {p.table("kinds", 2), first}, {kind}, {p.ints("axis", {0})});
+  const auto sum = int32_t(p.value(Float32, {p.n}));
+  p.run("Add", {all, kind}, {sum});
+  EXPECT_EQ(p.rows(sum), 6);
+}
+
 /// Each of the ranks holds half of it.
 TEST(InputTables, aTableInPartsHasTheRowsOfAll) {
   LookUp p(2);
