@@ -72,8 +72,8 @@ def sequence(folder):
     return linear(inputs=[helper.make_tensor_sequence_value_info("x", F32, None)])
 
 
-def unsorted(folder):
-    return model([helper.make_node("Relu", ["a"], ["y"], name="second"), helper.make_node("Relu", ["x"], ["a"], name="first")])
+def cycle(folder):
+    return model([helper.make_node("Add", ["a", "x"], ["y"], name="second"), helper.make_node("Relu", ["y"], ["a"], name="first")])
 
 
 def other_mask(folder):
@@ -119,6 +119,7 @@ def damaged(change):
 
 
 CASES = {
+    "cycle": cycle,
     "elements": elements,
     "truncated": damaged(lambda data: data[:-100]),
     "flipped-byte": damaged(lambda data: bytes([data[0] ^ 0x03]) + data[1:]),
@@ -139,7 +140,6 @@ CASES = {
     "new-opset": lambda folder: linear(opset=999),
     "no-shape": no_shape,
     "sequence": sequence,
-    "unsorted": unsorted,
     "wrong-arity": wrong_arity,
     "other-mask": other_mask,
     "other-element": lambda folder: other_output(element=I64),
