@@ -20,7 +20,7 @@ with shardrt.join() as processes, shardrt.Session(sys.argv[1], processes=process
     else:
         with shardrt.Generator(session) as generator:
             print(generator.generate([[5, 7, 11]], max_tokens=6, n=2, temperature=1)[1].ids)
-            generator._words = None     # a rank finds it
+            generator._inputs.words = None     # a rank finds it
             try:
                 generator.generate([[500]])
             except shardrt.ArtifactError as error:
