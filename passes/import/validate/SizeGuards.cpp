@@ -125,8 +125,8 @@ private:
   llvm::DenseMap<Symbol, unsigned> uses; ///< by what is kept
 };
 
-SmallVector<SizeGuard> SizeGuards::about(const StringSet<> &symbols,
-                                         const StringSet<> &fixed) const {
+SmallVector<SizeGuard> SizeGuards::about(const llvm::StringSet<> &symbols,
+                                         const llvm::StringSet<> &fixed) const {
   Closure closure(*this);
   for (const auto &name : fixed)
     closure.hold(name.getKey(), false);
