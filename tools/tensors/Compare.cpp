@@ -192,6 +192,11 @@ Status fromDoubles(ElementType element, std::span<const int64_t> dims,
   return Status::ok();
 }
 
+Status convert(const Tensor &from, ElementType element, Tensor &to) {
+  const std::vector<int64_t> dims(from.dims().begin(), from.dims().end());
+  return fromDoubles(element, dims, toDoubles(from), to);
+}
+
 bool parseTolerance(const std::string &text, Tolerance &tolerance) {
   if (text == "f32")
     tolerance = {1e-4, 1e-3, 0, true};

@@ -48,6 +48,10 @@ shardc::runtime::Status fromDoubles(shardc::runtime::ElementType element,
                                     std::span<const int64_t> dims,
                                     std::span<const double> values,
                                     shardc::runtime::Tensor &tensor);
+/// The same elements, as fromDoubles rounds them.
+shardc::runtime::Status convert(const shardc::runtime::Tensor &from,
+                                shardc::runtime::ElementType element,
+                                shardc::runtime::Tensor &to);
 
 /// "output 0 'y' [2, 8]: largest error 1e-6, 0.1 of the tolerance", or how it
 /// differs.

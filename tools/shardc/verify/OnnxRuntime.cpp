@@ -145,7 +145,7 @@ private:
   /// bfloat16 as floats; nothing for all else.
   static Status asNumPyHasIt(const Tensor &from, Tensor &to) {
     return from.element() == artifact::ElementType_BFloat16
-               ? convert(artifact::ElementType_Float32, from, to)
+               ? tensors::convert(from, artifact::ElementType_Float32, to)
                : Status::ok();
   }
 
@@ -158,12 +158,7 @@ private:
       to = std::move(from);
       return Status::ok();
     }
-    return convert(element, from, to);
-  }
-
-  static Status convert(ElementType element, const Tensor &from, Tensor &to) {
-    const std::vector<int64_t> dims(from.dims().begin(), from.dims().end());
-    return tensors::fromDoubles(element, dims, tensors::toDoubles(from), to);
+    return tensors::convert(from, element, to);
   }
 
   const std::string &model, &asked;

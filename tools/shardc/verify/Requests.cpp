@@ -33,23 +33,17 @@ static bool isFloat(ElementType type) {
          type == artifact::ElementType_Float32;
 }
 
-static Status convert(const Tensor &from, artifact::ElementType element,
-                      Tensor &to) {
-  const std::vector<int64_t> dims(from.dims().begin(), from.dims().end());
-  return tensors::fromDoubles(element, dims, tensors::toDoubles(from), to);
-}
-
 Status runInDoubles(Session &session, const Request &request,
                     std::vector<Tensor> &outputs) {
   Request wide;
   for (const NamedTensor &named : request.inputs) {
     NamedTensor &to = wide.inputs.emplace_back();
     to.name = named.name;
-    SHARDC_RETURN_IF_ERROR(convert(named.tensor,
-                                   isFloat(named.tensor.element())
-                                       ? artifact::ElementType_Float64
-                                       : named.tensor.element(),
-                                   to.tensor));
+    SHARDC_RETURN_IF_ERROR(tensors::convert(named.tensor,
+                                            isFloat(named.tensor.element())
+                                                ? artifact::ElementType_Float64
+                                                : named.tensor.element(),
+                                            to.tensor));
   }
   return runRequest(session, wide, outputs);
 }
@@ -126,7 +120,7 @@ private:
           info.element == artifact::ElementType_Float64) {
         const Tensor narrow = std::move(named.tensor);
         named.tensor = Tensor();
-        return convert(narrow, info.element, named.tensor);
+        return tensors::convert(narrow, info.element, named.tensor);
       }
     return Status::ok();
   }
