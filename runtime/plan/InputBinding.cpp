@@ -3,7 +3,6 @@
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/artifact/Instructions.h"
 #include "runtime/base/Message.h"
-#include "runtime/plan/InputTables.h"
 #include "runtime/program/ScalarEvaluator.h"
 
 #include <algorithm>
@@ -32,11 +31,7 @@ static std::vector<TensorInfo> describePorts(const artifact::Program &program,
 }
 
 std::vector<TensorInfo> describeInputs(const artifact::Program &program) {
-  std::vector<TensorInfo> infos = describePorts(program, *program.inputs());
-  const std::vector<int64_t> rows = rowsOfTables(program);
-  for (size_t i = 0; i < infos.size(); ++i)
-    infos[i].numRows = rows[i];
-  return infos;
+  return describePorts(program, *program.inputs());
 }
 
 std::vector<TensorInfo> describeOutputs(const artifact::Program &program) {

@@ -3,6 +3,7 @@
 #include "runtime/base/Message.h"
 #include "runtime/collectives/net/NetworkCommunicator.h"
 #include "runtime/launch/LoadProgress.h"
+#include "runtime/plan/InputTables.h"
 #include "runtime/stage/Stage.h"
 
 #include <algorithm>
@@ -52,6 +53,9 @@ Status Stage::start(StageChannels &stageChannels) {
   SHARDC_RETURN_IF_ERROR(checkPorts());
   // Sizes are told as the last one has them, which is for the most requests.
   inputInfos = describeInputs(*programs.back()->program);
+  const std::vector<int64_t> rows = rowsOfTables(*programs.back()->program);
+  for (size_t i = 0; i < inputInfos.size(); ++i)
+    inputInfos[i].numRows = rows[i];
   step.inputs.resize(inputInfos.size());
   for (const auto &rank : ranks)
     SHARDC_RETURN_IF_ERROR(rank->openDevice());
