@@ -71,6 +71,15 @@ class EndToEnd(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
+    @classmethod
+    def of_class(cls):
+        """One whose folder stays as long as the tests of the class run: what setUpClass compiles with."""
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        made = cls()
+        made.folder = Path(folder.name)
+        return made
+
     def run_ok(self, name, *arguments):
         done = program(name, *arguments)
         self.assertEqual(done.returncode, 0, f"{name} {arguments}: {done.stdout[-500:]}{done.stderr[-1000:]}")

@@ -1,8 +1,6 @@
 """A small decoder that takes steps of rows, what it says by a plain loop over ONNX Runtime, and letters as its tokens."""
 
 import json
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -56,10 +54,7 @@ class Served(EndToEnd):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        compiler = cls()
-        compiler.folder = Path(folder.name)
+        compiler = cls.of_class()
         onnx.save(decoder(), compiler.folder / "model.onnx")
         cls.artifact = compiler.compile(compiler.folder / "model.onnx", 2, "--serve=4")
         cls.reference = Reference(compiler.folder / "model.onnx")

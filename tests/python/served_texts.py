@@ -1,8 +1,6 @@
 """A decoder that a server takes, over two ranks, and what it says by a plain loop over ONNX Runtime."""
 
 import json
-import tempfile
-from pathlib import Path
 
 import onnx
 
@@ -20,10 +18,8 @@ class ServedTexts(EndToEnd):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        compiler = cls()
-        cls.model = compiler.folder = Path(folder.name)
+        compiler = cls.of_class()
+        cls.model = compiler.folder
         file = cls.model / "model.onnx"
         onnx.save(text_decoder(), file)
         letters(VOCABULARY).save(str(cls.model / "tokenizer.json"))

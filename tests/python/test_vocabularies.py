@@ -1,9 +1,7 @@
 """Prompts to models that take more tokens than they give, or fewer: the embedding says which ids there are, not the logits."""
 
 import json
-import tempfile
 import unittest
-from pathlib import Path
 
 import httpx
 import numpy as np
@@ -28,10 +26,7 @@ class Vocabulary(EndToEnd):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        compiler = cls()
-        compiler.folder = Path(folder.name)
+        compiler = cls.of_class()
         file = compiler.folder / "model.onnx"
         model = text_decoder()
         weights = {weight.name: weight for weight in model.graph.initializer}
