@@ -19,6 +19,7 @@
 #include "runtime/tensor/TensorView.h"
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace shardc::runtime {
@@ -35,6 +36,8 @@ struct KernelAttribute {
   std::string_view text;
 };
 
+inline constexpr int kMostPackings = 2; ///< of a kernel
+
 /// One instruction with its operands bound. Valid during the call only.
 struct KernelCall {
   const TensorView *inputs = nullptr; ///< isAbsent() for missing optionals
@@ -44,9 +47,9 @@ struct KernelCall {
   const KernelAttribute *attributes = nullptr;
   int numAttributes = 0;
   std::byte *scratch = nullptr; ///< as many bytes as scratchBytes asked for
-  /// The matrix of Kernel::packing as that arranged it; null where it is none
-  /// that stays the same. Known to scratchBytes already.
-  const std::byte *packed = nullptr;
+  /// The operands of Kernel::packings as these arranged them; null where one is
+  /// none that stays the same. Known to scratchBytes already.
+  const std::byte *packed[kMostPackings] = {};
   const void *code = nullptr; ///< the kernel's Kernel::code
   /// Where a device's kernel enqueues its work (Backend.h); null on the host,
   /// where all is done when the call returns.
@@ -60,11 +63,13 @@ struct KernelCall {
 
 /// Another arrangement of an operand, made once where it is a matrix of weights
 /// (or of what was computed of them at load) that is the same in all runs: the
-/// last two dims of `input`, all others being of size 1 or broadcast.
+/// last two dims of `input`, all others being of size 1 or broadcast. Of rank 3
+/// it is of several matrices, those of experts.
 struct OperandPacking {
   int input = 0;
-  int64_t (*bytes)(const TensorView &matrix) = nullptr; ///< 0: as it lies
-  void (*pack)(const TensorView &matrix, std::byte *to) = nullptr;
+  int64_t (*bytes)(const TensorView &weights) = nullptr; ///< 0: as they lie
+  void (*pack)(const TensorView &weights, std::byte *to) = nullptr;
+  int rank = 2; ///< of what is packed
 };
 
 /// `run` does the work; `scratchBytes` (may be null: none) is asked once per
@@ -72,7 +77,7 @@ struct OperandPacking {
 struct Kernel {
   Status (*run)(const KernelCall &call) = nullptr;
   int64_t (*scratchBytes)(const KernelCall &call) = nullptr;
-  const OperandPacking *packing = nullptr; ///< may be null
+  std::span<const OperandPacking> packings = {}; ///< at most kMostPackings
   /// What run finds in its calls: of a generated kernel its GeneratedKernel.
   const void *code = nullptr;
 };

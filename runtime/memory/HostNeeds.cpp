@@ -29,6 +29,7 @@ public:
   Status evaluate() {
     SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(
         program, dependence, coordinatesOf(program, rank), scalars));
+    reads.emplace(program, dependence, scalars);
     const std::vector<char> stays = usedSlices(program);
     std::vector<char> isShown(program.buffers()->size(), 0);
     for (const artifact::View *view : *program.views())
@@ -74,32 +75,37 @@ private:
     if (!resolveLayouts(*weight.layout(), scalars, dims).isOk())
       return true; // an error when it is loaded
     int64_t offset = 0;
-    return isContiguousBlock(dims, offset);
+    if (isContiguousBlock(dims, offset))
+      return true;
+    const std::optional<BlockLayout> block = BlockLayout::of(dims);
+    return block && reads->allow(buffer.source(), *block);
   }
 
   bool isFixed(uint32_t scalar) const {
     return (dependence[scalar] & kOnSymbols) == 0;
   }
 
-  /// The last two dims of a view, where they are the same bytes in all runs and
-  /// its only matrix.
-  bool findMatrix(const artifact::View &view, TensorView &matrix) const {
+  /// The last `rank` dims of a view, where they are the same bytes in all runs and
+  /// all that it has.
+  bool findMatrix(const artifact::View &view, int rank,
+                  TensorView &matrix) const {
     const auto *dims = view.dims();
-    if (dims->size() < 2 || !isFixed(view.offset()))
+    const auto inside = static_cast<uint32_t>(rank);
+    if (dims->size() < inside || !isFixed(view.offset()))
       return false;
     matrix.element = view.element();
-    matrix.rank = 2;
+    matrix.rank = rank;
     for (uint32_t d = 0; d < dims->size(); ++d) {
       const uint32_t size = dims->Get(d), stride = view.strides()->Get(d);
-      const bool isInside = d + 2 >= dims->size();
+      const bool isInside = d + inside >= dims->size();
       const bool isOne = isFixed(size) && scalars[size] == 1;
       const bool isBroadcast = isFixed(stride) && scalars[stride] == 0;
       if (isInside ? !isFixed(size) || !isFixed(stride)
                    : !isOne && !isBroadcast)
         return false;
       if (isInside) {
-        matrix.dims[d + 2 - dims->size()] = scalars[size];
-        matrix.strides[d + 2 - dims->size()] = scalars[stride];
+        matrix.dims[d + inside - dims->size()] = scalars[size];
+        matrix.strides[d + inside - dims->size()] = scalars[stride];
       }
     }
     return true;
@@ -120,12 +126,17 @@ private:
 
   void arrange(const artifact::Instruction &instruction) {
     const Kernel *kernel = findHostKernel(instruction.kernel()->string_view());
-    const OperandPacking *packing = kernel ? kernel->packing : nullptr;
-    if (!packing ||
-        static_cast<uint32_t>(packing->input) >= instruction.inputs()->size())
+    for (const OperandPacking &packing :
+         kernel ? kernel->packings : std::span<const OperandPacking>())
+      arrange(instruction, packing);
+  }
+
+  void arrange(const artifact::Instruction &instruction,
+               const OperandPacking &packing) {
+    if (static_cast<uint32_t>(packing.input) >= instruction.inputs()->size())
       return;
     const int32_t index =
-        instruction.inputs()->Get(static_cast<uint32_t>(packing->input));
+        instruction.inputs()->Get(static_cast<uint32_t>(packing.input));
     if (index < 0)
       return;
     const artifact::View *view =
@@ -134,9 +145,9 @@ private:
     const artifact::Weight *weight = weightOf(program, *buffer);
     TensorView matrix;
     if ((!weight && buffer->kind() != artifact::BufferKind_Persistent) ||
-        !findMatrix(*view, matrix))
+        !findMatrix(*view, packing.rank, matrix))
       return;
-    const int64_t bytes = packing->bytes(matrix);
+    const int64_t bytes = packing.bytes(matrix);
     if (bytes > 0)
       arranged[placeOf(*view, *buffer, weight)] = alignBuffer(bytes);
   }
@@ -169,6 +180,7 @@ private:
   const int rank, worldRank;
   const std::vector<uint8_t> dependence;
   std::vector<int64_t> scalars;
+  std::optional<BlockReads> reads; ///< once scalars are known
 };
 
 int64_t sum(const std::map<std::string, int64_t> &bytes) {

@@ -46,24 +46,30 @@ void RankPlan::reserve(const PlanContext &context) {
   attributeScalars.reserve(numInts);
 }
 
-Status RankPlan::resolveOperand(const PlanContext &context, size_t operand) {
+Status RankPlan::resolveOperand(const PlanContext &context,
+                                const RankResources &resources,
+                                size_t operand) {
   OperandSource &source = sources[operand];
   ResolvedView resolved;
   SHARDC_RETURN_IF_ERROR(resolveView(
       context.program, static_cast<uint32_t>(source.view), scalars, resolved));
+  if (const BlockLayout *block = resources.blocks[resolved.buffer])
+    SHARDC_RETURN_IF_ERROR(seeBlock(*block, resolved));
   operands[operand] = resolved.view;
   source.buffer = resolved.buffer;
   source.byteOffset = resolved.byteOffset;
   return Status::ok();
 }
 
-Status RankPlan::bindOperand(const PlanContext &context, int32_t view) {
+Status RankPlan::bindOperand(const PlanContext &context,
+                             const RankResources &resources, int32_t view) {
   operands.emplace_back().rank = -1; // absent
   sources.push_back({view});
   replicated.push_back(
       view >= 0 &&
       context.program.views()->Get(static_cast<uint32_t>(view))->replicated());
-  return view < 0 ? Status::ok() : resolveOperand(context, operands.size() - 1);
+  return view < 0 ? Status::ok()
+                  : resolveOperand(context, resources, operands.size() - 1);
 }
 
 Status RankPlan::bindAttributes(const artifact::Instruction &instruction,
@@ -169,11 +175,11 @@ Status RankPlan::bindInstruction(const PlanContext &context,
   into.call.inputs = operands.data() + operands.size();
   into.call.numInputs = static_cast<int>(instruction.inputs()->size());
   for (int32_t view : *instruction.inputs())
-    SHARDC_RETURN_IF_ERROR(bindOperand(context, view));
+    SHARDC_RETURN_IF_ERROR(bindOperand(context, resources, view));
   into.call.outputs = operands.data() + operands.size();
   into.call.numOutputs = static_cast<int>(instruction.outputs()->size());
   for (int32_t view : *instruction.outputs()) {
-    SHARDC_RETURN_IF_ERROR(bindOperand(context, view));
+    SHARDC_RETURN_IF_ERROR(bindOperand(context, resources, view));
     into.replicated |= replicated.back() != 0;
   }
   SHARDC_RETURN_IF_ERROR(bindAttributes(instruction, into));
@@ -211,11 +217,12 @@ Status RankPlan::bindCommunication(const PlanContext &context,
   return bindCollectiveOf(context, resources, into);
 }
 
-/// Whether a view is the same matrix in all runs, as its last two dims say: a
-/// plan keeps what was packed of it when it is bound to other sizes. W[0:s] is
-/// not, though it is one matrix where s is 1.
+/// Whether a view is the same matrix in all runs, as its last two dims say (or
+/// the same matrices, as its last `inside` do): a plan keeps what was packed of it
+/// when it is bound to other sizes. W[0:s] is not, though it is one matrix where
+/// s is 1.
 static bool isConstantMatrix(const PlanContext &context, uint32_t index,
-                             std::span<const int64_t> scalars) {
+                             std::span<const int64_t> scalars, int inside) {
   const artifact::View *view = context.program.views()->Get(index);
   const artifact::BufferKind kind =
       context.program.buffers()->Get(view->buffer())->kind();
@@ -227,10 +234,11 @@ static bool isConstantMatrix(const PlanContext &context, uint32_t index,
     return (context.dependence[scalar] & kOnSymbols) == 0;
   };
   const uint32_t rank = view->dims()->size();
-  bool isConstant = isFixed(view->offset()) && rank >= 2;
+  const auto packed = static_cast<uint32_t>(inside);
+  bool isConstant = isFixed(view->offset()) && rank >= packed;
   for (uint32_t d = 0; isConstant && d < rank; ++d) {
     const uint32_t stride = view->strides()->Get(d);
-    const bool isBroadcast = d + 2 < rank && scalars[stride] == 0;
+    const bool isBroadcast = d + packed < rank && scalars[stride] == 0;
     isConstant =
         isFixed(stride) && (isBroadcast || isFixed(view->dims()->Get(d)));
   }
@@ -241,28 +249,35 @@ Status RankPlan::packOperands(const PlanContext &context,
                               const RankResources &resources) {
   if (!resources.packed)
     return Status::ok();
-  for (BoundInstruction &instruction : bound) {
-    const OperandPacking *packing =
-        instruction.kernel ? instruction.kernel->packing : nullptr;
-    if (!packing || packing->input >= instruction.call.numInputs)
-      continue;
-    const int32_t view = instruction.source->inputs()->Get(
-        static_cast<uint32_t>(packing->input));
-    if (view < 0 ||
-        !isConstantMatrix(context, static_cast<uint32_t>(view), scalars))
-      continue;
-    TensorView operand = instruction.call.inputs[packing->input];
-    const OperandSource &source =
-        sources[static_cast<size_t>(instruction.call.inputs - operands.data()) +
-                static_cast<size_t>(packing->input)];
-    operand.data = resources.fixedBuffers[source.buffer] + source.byteOffset;
-    if (Status status = resources.packed->find(
-            *packing, operand, instruction.call.packed, unpacked);
-        !status.isOk())
-      return atInstruction(*instruction.source, status);
-    unpackedOf.resize(unpacked.size(),
-                      static_cast<size_t>(&instruction - bound.data()));
-  }
+  for (BoundInstruction &instruction : bound)
+    if (instruction.kernel)
+      for (size_t i = 0; i < instruction.kernel->packings.size(); ++i)
+        if (Status status = packOperand(context, resources, instruction, i);
+            !status.isOk())
+          return atInstruction(*instruction.source, status);
+  return Status::ok();
+}
+
+Status RankPlan::packOperand(const PlanContext &context,
+                             const RankResources &resources,
+                             BoundInstruction &instruction, size_t index) {
+  const OperandPacking &packing = instruction.kernel->packings[index];
+  if (packing.input >= instruction.call.numInputs)
+    return Status::ok();
+  const int32_t view =
+      instruction.source->inputs()->Get(static_cast<uint32_t>(packing.input));
+  if (view < 0 || !isConstantMatrix(context, static_cast<uint32_t>(view),
+                                    scalars, packing.rank))
+    return Status::ok();
+  TensorView operand = instruction.call.inputs[packing.input];
+  const OperandSource &source =
+      sources[static_cast<size_t>(instruction.call.inputs - operands.data()) +
+              static_cast<size_t>(packing.input)];
+  operand.data = resources.fixedBuffers[source.buffer] + source.byteOffset;
+  SHARDC_RETURN_IF_ERROR(resources.packed->find(
+      packing, operand, instruction.call.packed[index], unpacked));
+  unpackedOf.resize(unpacked.size(),
+                    static_cast<size_t>(&instruction - bound.data()));
   return Status::ok();
 }
 
@@ -295,8 +310,8 @@ Status RankPlan::prepare(const PlanContext &context,
       return atInstruction(*context.instructions.Get(i), status);
   if (context.segment.isLast)
     for (const artifact::Output *output : *context.program.outputs()) {
-      SHARDC_RETURN_IF_ERROR(
-          bindOperand(context, static_cast<int32_t>(output->view())));
+      SHARDC_RETURN_IF_ERROR(bindOperand(context, resources,
+                                         static_cast<int32_t>(output->view())));
       outputs.push_back(&operands.back());
     }
   SHARDC_RETURN_IF_ERROR(packOperands(context, resources));
@@ -328,7 +343,7 @@ Status RankPlan::rebindInstruction(const PlanContext &context,
     if (sources[i].view >= 0 &&
         isChanged(context.program, static_cast<uint32_t>(sources[i].view),
                   changed))
-      SHARDC_RETURN_IF_ERROR(resolveOperand(context, i));
+      SHARDC_RETURN_IF_ERROR(resolveOperand(context, resources, i));
   // The other ranks' scalars may have changed where this rank's have not.
   return instruction.collective < 0
              ? Status::ok()
@@ -348,8 +363,8 @@ Status RankPlan::rebind(const PlanContext &context,
         !status.isOk())
       return atInstruction(*instruction.source, status);
   for (const TensorView *output : outputs)
-    SHARDC_RETURN_IF_ERROR(
-        resolveOperand(context, static_cast<size_t>(output - operands.data())));
+    SHARDC_RETURN_IF_ERROR(resolveOperand(
+        context, resources, static_cast<size_t>(output - operands.data())));
   for (size_t i = 0; i < attributeInts.size(); ++i)
     attributeInts[i] = scalars[attributeScalars[i]];
   return placeAll(context, resources, arena);

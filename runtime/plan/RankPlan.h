@@ -50,6 +50,8 @@ struct RankResources {
   int rank = 0;
   /// By buffer: address of weights and loaded values, null for all others.
   std::span<std::byte *const> fixedBuffers;
+  /// By buffer: how weights lie there; null: dense.
+  std::span<const BlockLayout *const> blocks;
   std::span<const std::unique_ptr<Communicator>> communicators; ///< by group
   std::span<StageChannel *const> channels; ///< by instruction of `run`, or null
   const Device *device = nullptr;          ///< whose kernels are called
@@ -135,8 +137,10 @@ private:
   Status bindCommunication(const PlanContext &context,
                            const RankResources &resources,
                            BoundInstruction &into);
-  Status bindOperand(const PlanContext &context, int32_t view);
-  Status resolveOperand(const PlanContext &context, size_t operand);
+  Status bindOperand(const PlanContext &context, const RankResources &resources,
+                     int32_t view);
+  Status resolveOperand(const PlanContext &context,
+                        const RankResources &resources, size_t operand);
   Status bindCollectiveOf(const PlanContext &context,
                           const RankResources &resources,
                           const BoundInstruction &instruction);
@@ -148,6 +152,9 @@ private:
                         BoundInstruction &into);
   Status packOperands(const PlanContext &context,
                       const RankResources &resources);
+  /// That of packing `index` of the instruction's kernel.
+  Status packOperand(const PlanContext &context, const RankResources &resources,
+                     BoundInstruction &instruction, size_t index);
   static Status findKernel(const RankResources &resources,
                            BoundInstruction &into);
   Status checkOutput(const PlanContext &context, uint32_t index) const;

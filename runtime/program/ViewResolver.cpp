@@ -87,6 +87,18 @@ Status resolveView(const artifact::Program &program, uint32_t index,
   return Status::ok();
 }
 
+Status seeBlock(const BlockLayout &block, ResolvedView &resolved) {
+  TensorView &view = resolved.view;
+  const int64_t bits = artifact::elementBits(view.element);
+  int64_t offset = resolved.byteOffset * 8 / bits + view.skipped;
+  if (!block.see(view, offset))
+    return artifactError("a view ", dimsText(view),
+                         " of a weight goes beyond a row of the rank's part");
+  resolved.byteOffset = offset * bits / 8;
+  view.skipped = offset * bits % 8 / bits;
+  return Status::ok();
+}
+
 int64_t viewEnd(const artifact::Program &program, uint32_t index,
                 std::span<const int64_t> scalars) {
   ResolvedView resolved;

@@ -3,6 +3,7 @@
 #define SHARDC_RUNTIME_PROGRAM_VIEWRESOLVER_H
 
 #include "runtime/base/Status.h"
+#include "runtime/tensor/BlockLayout.h"
 #include "runtime/tensor/TensorView.h"
 
 #include <functional>
@@ -23,6 +24,10 @@ struct ResolvedView {
 /// element lies inside the buffer's `bytes`, or it is an error.
 Status resolveView(const artifact::Program &program, uint32_t index,
                    std::span<const int64_t> scalars, ResolvedView &resolved);
+
+/// Makes a view of a rank's part of a weight one of the whole, where the part lies
+/// in it so.
+Status seeBlock(const BlockLayout &block, ResolvedView &resolved);
 
 /// Bytes from the buffer's begin to behind the view's last element; -1 where
 /// its place is not known yet, or is none.

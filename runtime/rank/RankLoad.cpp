@@ -9,14 +9,16 @@ Status Rank::placeWeights(size_t profile) {
   const artifact::Program &program = own.program();
   SHARDC_RETURN_IF_ERROR(own.scalars.bindLoad(own.loaded.dependence));
   const std::span<const int64_t> scalars = own.scalars.mine();
-  SHARDC_RETURN_IF_ERROR(loadWeights(place.artifact, own.loaded.number,
-                                     place.weightsRank(), scalars, weights,
-                                     own.weights));
+  const BlockReads reads(program, own.loaded.dependence, scalars);
+  SHARDC_RETURN_IF_ERROR(loadWeights(
+      place.artifact, own.loaded.number, place.weightsRank(), scalars,
+      ownDevice->isHost() ? &reads : nullptr, weights, own.weights));
   SHARDC_RETURN_IF_ERROR(deviceWeights.place(
       *ownDevice, *ownStream,
       findSliceUses(program, firstStep(place.stage, profile)), own.weights));
   const auto *buffers = program.buffers();
   own.fixedBuffers.assign(buffers->size(), nullptr);
+  own.blocks.assign(buffers->size(), nullptr);
   for (uint32_t b = 0; b < buffers->size(); ++b) {
     const artifact::Buffer *buffer = buffers->Get(b);
     int64_t bytes = scalars[buffer->bytes()];
@@ -27,6 +29,7 @@ Status Rank::placeWeights(size_t profile) {
                              own.weights.bytes[slice], " bytes on rank ",
                              place.rank, ", its buffer ", bytes);
       own.fixedBuffers[b] = const_cast<std::byte *>(own.weights.data[slice]);
+      own.blocks[b] = own.weights.blocks[slice];
     } else if (buffer->kind() == artifact::BufferKind_Persistent) {
       SHARDC_RETURN_IF_ERROR(bufferBytes(program, b, scalars, bytes));
       DeviceBuffer memory;

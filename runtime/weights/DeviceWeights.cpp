@@ -3,6 +3,7 @@
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
 #include "runtime/base/ThreadTeam.h"
+#include "runtime/tensor/ViewExtent.h"
 
 #include <algorithm>
 #include <atomic>
@@ -16,9 +17,9 @@ constexpr int64_t kPieceBytes = int64_t{16} << 20;
 /// copying them.
 constexpr int64_t kBytesPerThread = int64_t{1} << 20;
 
-/// The pages of a file that hold bytes [begin, end) of the packed slice, where
-/// that is one piece of it. Between the runs of others lie pages of other
-/// ranks: those are read as they are packed.
+/// The pages of a file that hold bytes [begin, end) of the slice, where it is read
+/// there. Between the runs of others lie pages of other ranks: those are read as
+/// they are packed.
 Status readPages(const WeightSlice &slice, int64_t begin, int64_t end) {
   return slice.data
              ? readMapped(slice.data + begin, static_cast<size_t>(end - begin))
@@ -119,6 +120,16 @@ private:
   std::unique_ptr<DeviceEvent> sent[2];
 };
 
+/// The pages that were read to copy the slice leave the process.
+void releaseSource(const WeightSlice &slice) {
+  for (const WeightSlice *part : slice.parts)
+    releaseSource(*part);
+  if (slice.data)
+    releaseMapped(slice.data, static_cast<size_t>(slice.extent));
+  else if (slice.whole.data)
+    releaseMapped(slice.whole.data, extentOf(slice.whole).size());
+}
+
 /// Into the host's memory, which is where they are read. What stays where the file
 /// is mapped is brought into the system's cache, and into the process when it is
 /// read: most is packed once, and would be in memory twice until then.
@@ -128,13 +139,16 @@ Status fillHost(const ComingSlices &slices, bool readsFiles,
     const ComingSlice &coming = slices.list[i];
     SHARDC_RETURN_IF_ERROR(watch.begins(coming, slices.end));
     const bool stays = coming.slice->data != nullptr;
-    if (readsFiles || !stays)
+    if (readsFiles && stays) {
       SHARDC_RETURN_IF_ERROR(
-          copyOnThreads(*coming.slice, 0, coming.slice->bytes,
-                        stays ? nullptr : slices.to + coming.offset));
-    if (readsFiles && stays)
+          copyOnThreads(*coming.slice, 0, coming.slice->extent, nullptr));
       releaseMapped(coming.slice->data,
-                    static_cast<size_t>(coming.slice->bytes));
+                    static_cast<size_t>(coming.slice->extent));
+    } else if (!stays) {
+      SHARDC_RETURN_IF_ERROR(copyOnThreads(
+          *coming.slice, 0, coming.slice->bytes, slices.to + coming.offset));
+      releaseSource(*coming.slice);
+    }
     watch.read(coming.slice->bytes);
     if (i + 1 < slices.list.size())
       watch.arrived(slices.list[i + 1].step);

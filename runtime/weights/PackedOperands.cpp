@@ -2,6 +2,7 @@
 
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
+#include "runtime/kernels/StridedLoop.h"
 #include "runtime/tensor/ViewExtent.h"
 
 namespace shardc::runtime {
@@ -27,22 +28,24 @@ entryFor(const PackedOperands::Key &key) {
   return entry;
 }
 
-/// The last two dims; false if there are several such matrices.
-bool onlyMatrix(const TensorView &operand, TensorView &matrix) {
-  if (operand.rank < 2)
+/// The last `rank` dims; false if the others have several of them.
+bool onlyMatrix(const TensorView &operand, int rank, TensorView &matrix) {
+  if (operand.rank < rank)
     return false;
-  for (int d = 0; d < operand.rank - 2; ++d)
+  const int first = operand.rank - rank;
+  for (int d = 0; d < first; ++d)
     if (operand.dims[d] != 1 && operand.strides[d] != 0)
       return false;
-  matrix.data = operand.data;
-  matrix.element = operand.element;
-  matrix.skipped = operand.skipped;
-  matrix.rank = 2;
-  for (int d = 0; d < 2; ++d) {
-    matrix.dims[d] = operand.dims[operand.rank - 2 + d];
-    matrix.strides[d] = operand.strides[operand.rank - 2 + d];
-  }
+  matrix = host::dimsOf(operand, first, operand.rank);
   return true;
+}
+
+PackedOperands::Key keyOf(const OperandPacking &packing,
+                          const TensorView &matrix) {
+  std::vector<int64_t> sizes(matrix.dims, matrix.dims + matrix.rank);
+  sizes.insert(sizes.end(), matrix.strides, matrix.strides + matrix.rank);
+  return {matrix.data,      matrix.skipped, matrix.element,
+          std::move(sizes), packing.bytes,  packing.pack};
 }
 
 } // namespace
@@ -52,14 +55,12 @@ Status PackedOperands::find(const OperandPacking &packing,
                             std::vector<Unpacked> &unpacked) {
   packed = nullptr;
   TensorView matrix;
-  if (!onlyMatrix(operand, matrix))
+  if (!onlyMatrix(operand, packing.rank, matrix))
     return Status::ok();
   const int64_t bytes = packing.bytes(matrix);
   if (bytes == 0)
     return Status::ok();
-  const Key key(matrix.data, matrix.skipped, matrix.element, matrix.dims[0],
-                matrix.dims[1], matrix.strides[0], matrix.strides[1],
-                packing.bytes, packing.pack);
+  const Key key = keyOf(packing, matrix);
   std::shared_ptr<Entry> &entry = known[key];
   const bool isNew = !entry;
   if (isNew)

@@ -1,6 +1,6 @@
 //===- PackedOperands.h - Constant matrices as kernels want them ----------===//
 //
-// A rank keeps one packed form of each matrix, whichever plans and profiles use
+// A rank keeps one packed form of each matrix, or of all experts' matrices, whichever plans and profiles use
 // it, and shares it with the ranks and replicas of its process that read the
 // same memory (a weight that is not split, and lies mapped). It has its place
 // when the first plan needs it, and is made when a run gets there: its weight
@@ -40,9 +40,9 @@ public:
               const std::byte *&packed, std::vector<Unpacked> &unpacked);
   int64_t bytes() const { return total; }
 
-  /// Where a matrix lies, and how it is packed.
-  using Key = std::tuple<const std::byte *, int64_t, int, int64_t, int64_t,
-                         int64_t, int64_t, int64_t (*)(const TensorView &),
+  /// Where a matrix lies, its dims and strides, and how it is packed.
+  using Key = std::tuple<const std::byte *, int64_t, int, std::vector<int64_t>,
+                         int64_t (*)(const TensorView &),
                          void (*)(const TensorView &, std::byte *)>;
   struct Entry {
     std::mutex mutex; ///< while it is made

@@ -1,10 +1,12 @@
 #include "runtime/weights/WeightLoader.h"
 
 #include "runtime/artifact/ElementNames.h"
+#include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
 #include "runtime/kernels/CopyBlock.h"
 #include "runtime/tensor/CopyView.h"
 #include "runtime/tensor/SubByte.h"
+#include "runtime/tensor/ViewExtent.h"
 
 #include <cstring>
 
@@ -20,15 +22,17 @@ bool isAligned(const std::byte *data, int64_t bytes) {
 
 class Loader {
 public:
-  Loader(const Artifact &artifact, std::span<const int64_t> scalars,
+  Loader(const Artifact &artifact, const artifact::Program &program,
+         std::span<const int64_t> scalars, const BlockReads *reads,
          WeightSlices &slices)
-      : artifact(artifact), scalars(scalars), slices(slices) {}
+      : artifact(artifact), program(program), scalars(scalars), reads(reads),
+        slices(slices) {}
 
-  /// The slice is one of `slices.known`.
-  Status load(const artifact::Weight &weight, bool isCopied, bool isPart,
+  /// The slice of weight `number` is one of `slices.known`.
+  Status load(uint32_t number, bool isCopied, bool isPart,
               const WeightSlice *&loaded);
   /// Likewise, of slices that are known.
-  Status join(const artifact::Program &program, const artifact::Join &join,
+  Status join(const artifact::Join &join,
               std::span<const WeightSlice *const> known,
               const WeightSlice *&joined);
 
@@ -44,8 +48,10 @@ private:
   void setData(const std::byte *start) {
     slice = {};
     slice.data = start;
-    slice.bytes = localBytes;
+    slice.bytes = slice.extent = localBytes;
   }
+  /// Where its rows lie, if that will do.
+  bool takeBlock(const TensorView &whole);
   /// Where ranks that are not there for it have zeros.
   bool isAbsent(const artifact::Weight &weight) const {
     return weight.present() >= 0 &&
@@ -53,9 +59,13 @@ private:
   }
 
   const Artifact &artifact;
+  const artifact::Program &program;
   std::span<const int64_t> scalars;
+  const BlockReads *reads;
   WeightSlices &slices;
-  // The slice of the weight at hand.
+  // The slice of the weight at hand, and how that lies in the weight where rows
+  // of it will do.
+  std::optional<BlockLayout> block;
   std::vector<OwnedRuns> dims;
   std::vector<int64_t> localDims;
   int64_t elementSize = 0; ///< 0 for elements that share a byte
@@ -105,6 +115,7 @@ Status Loader::pack(const TensorView &source) {
   SHARDC_RETURN_IF_ERROR(allocate(memory));
   copyBlock(dims, source, packedView(memory, source.element, localDims),
             BlockCopy::ToLocal);
+  releaseMapped(source.data, extentOf(source).size());
   setData(memory);
   return Status::ok();
 }
@@ -147,13 +158,19 @@ std::string Loader::keyOf(const artifact::Weight &weight) const {
   return key;
 }
 
-Status Loader::load(const artifact::Weight &weight, bool isCopied, bool isPart,
+Status Loader::load(uint32_t number, bool isCopied, bool isPart,
                     const WeightSlice *&loaded) {
+  const artifact::Weight &weight = *program.weights()->Get(number);
   SHARDC_RETURN_IF_ERROR(resolve(weight));
+  block = reads ? BlockLayout::of(dims) : std::nullopt;
+  if (block && !reads->allow(number, *block))
+    block.reset();
   const int64_t mapped = slices.mappedBytes, packed = slices.packedBytes;
-  // What one program joins another one may read as it is.
-  auto [known, isNew] =
-      slices.known.try_emplace((isPart ? "part " : "") + keyOf(weight));
+  // What one program joins, or has to have dense, another one may read as it is.
+  auto [known, isNew] = slices.known.try_emplace((isPart  ? "part "
+                                                  : block ? "block "
+                                                          : "") +
+                                                 keyOf(weight));
   if (isNew) {
     if (Status status = read(weight, isCopied); !status.isOk()) {
       slices.known.erase(known);
@@ -201,7 +218,21 @@ Status Loader::read(const artifact::Weight &weight, bool isCopied) {
       return Status::ok();
     }
   }
-  return pack(whole);
+  return takeBlock(whole) ? Status::ok() : pack(whole);
+}
+
+bool Loader::takeBlock(const TensorView &whole) {
+  if (!block)
+    return false;
+  TensorView start = whole;
+  advance(start, block->first());
+  if (start.skipped != 0 || !isAligned(start.data, elementSize))
+    return false;
+  setData(start.data);
+  slice.extent = artifact::storageBytes(whole.element, block->extent());
+  slice.block = block;
+  slices.mappedBytes += localBytes;
+  return true;
 }
 
 /// Whether rows of the slice at hand, of dims from `dim` on, are no whole
@@ -215,8 +246,7 @@ bool Loader::endsWithinByte(const artifact::Weight &weight,
 }
 
 /// The sizes of all but its dim are alike on this rank, too.
-Status Loader::join(const artifact::Program &program,
-                    const artifact::Join &join,
+Status Loader::join(const artifact::Join &join,
                     std::span<const WeightSlice *const> known,
                     const WeightSlice *&joined) {
   WeightSlice made;
@@ -265,14 +295,14 @@ std::vector<char> findParts(const artifact::Program &program) {
 } // namespace
 
 Status loadWeights(const Artifact &artifact, size_t number, int rank,
-                   std::span<const int64_t> scalars, WeightSlices &slices,
-                   RankWeights &weights) {
+                   std::span<const int64_t> scalars, const BlockReads *reads,
+                   WeightSlices &slices, RankWeights &weights) {
   const bool copies = artifact.manifest().copiesWeights;
   if (copies && slices.copied.empty())
     SHARDC_RETURN_IF_ERROR(
         artifact.openCopiedWeights(rank, slices.copiedFile, slices.copied));
-  Loader loader(artifact, scalars, slices);
   const artifact::Program &program = artifact.program(number);
+  Loader loader(artifact, program, scalars, reads, slices);
   const std::vector<char> isPart = findParts(program);
   auto fail = [](const artifact::Weight &weight, const Status &status) {
     return status.saying(
@@ -280,16 +310,14 @@ Status loadWeights(const Artifact &artifact, size_t number, int rank,
   };
   std::vector<const WeightSlice *> all;
   for (uint32_t w = 0; w < program.weights()->size(); ++w) {
-    const artifact::Weight &weight = *program.weights()->Get(w);
-    if (Status status =
-            loader.load(weight, copies, isPart[w], all.emplace_back());
+    if (Status status = loader.load(w, copies, isPart[w], all.emplace_back());
         !status.isOk())
-      return fail(weight, status);
+      return fail(*program.weights()->Get(w), status);
   }
   for (uint32_t j = 0; program.joins() && j < program.joins()->size(); ++j) {
     const artifact::Join &join = *program.joins()->Get(j);
     const WeightSlice *slice = nullptr;
-    if (Status status = loader.join(program, join, all, slice); !status.isOk())
+    if (Status status = loader.join(join, all, slice); !status.isOk())
       return fail(*program.weights()->Get(join.weights()->Get(0)), status);
     all.push_back(slice);
   }
@@ -298,6 +326,7 @@ Status loadWeights(const Artifact &artifact, size_t number, int rank,
     weights.slices.push_back(isRead ? all[i] : nullptr);
     weights.data.push_back(all[i]->data);
     weights.bytes.push_back(all[i]->bytes);
+    weights.blocks.push_back(all[i]->block ? &*all[i]->block : nullptr);
   }
   return Status::ok();
 }

@@ -2,11 +2,13 @@
 //
 // Finds them, mostly without reading them. A slice that is one aligned piece of
 // its file is used where it lies: a pointer into the mapping, no copy, shared
-// by all ranks. Everything else is packed later, into memory of the rank
-// (DeviceWeights.h), but for elements that share a byte: those are packed here.
-// Example, weight [96, 384] on rank 1 of tp = 2:
+// by all ranks; and so is, on a host, one that is a block of it, where its readers
+// take rows as they lie (BlockReads.h). Everything else is packed later, into memory
+// of the rank (DeviceWeights.h), but for elements that share a byte: those are packed
+// here. Example, weight [96, 384] on rank 1 of tp = 2:
 //   split by rows    -> pointer to byte 48 * 384 * 4 of the weight
-//   split by columns -> 96 * 192 elements to pack
+//   split by columns -> pointer to byte 192 * 4, rows of 384; or 96 * 192 elements
+//                       to pack
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_WEIGHTS_WEIGHTLOADER_H
@@ -14,6 +16,7 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/base/AlignedBuffer.h"
+#include "runtime/weights/BlockReads.h"
 #include "runtime/weights/WeightSlice.h"
 
 #include <map>
@@ -52,6 +55,8 @@ struct RankWeights {
   /// Where it lies, or will lie: null until it has a place (DeviceWeights.h).
   std::vector<const std::byte *> data;
   std::vector<int64_t> bytes; ///< of the local slice
+  /// How it lies there; null: dense.
+  std::vector<const BlockLayout *> blocks;
 };
 
 /// Which slice a buffer of weights holds, by the order of RankWeights.
@@ -63,10 +68,11 @@ inline size_t sliceOf(const artifact::Program &program,
 }
 
 /// All weights of the artifact's program `number` for `rank`; `scalars` are its
-/// load scalars.
+/// load scalars. `reads`: of that program, where a host reads them; null: blocks
+/// are packed.
 Status loadWeights(const Artifact &artifact, size_t number, int rank,
-                   std::span<const int64_t> scalars, WeightSlices &slices,
-                   RankWeights &weights);
+                   std::span<const int64_t> scalars, const BlockReads *reads,
+                   WeightSlices &slices, RankWeights &weights);
 
 } // namespace shardc::runtime
 

@@ -7,6 +7,9 @@
 //   file    0 1 2 [3 4 5] 6 7 8 [9 10 11] ...
 //   packed  3 4 5 9 10 11 15 16 17 ...
 //
+// A host may read those columns in the file, too, where views of them become views
+// of rows of six (BlockLayout.h).
+//
 // Several slices may lie side by side in one, as one matrix of several: beside
 // the columns of the weight above those of another one, in each row.
 //
@@ -14,8 +17,7 @@
 #ifndef SHARDC_RUNTIME_WEIGHTS_WEIGHTSLICE_H
 #define SHARDC_RUNTIME_WEIGHTS_WEIGHTSLICE_H
 
-#include "runtime/tensor/Ownership.h"
-#include "runtime/tensor/TensorView.h"
+#include "runtime/tensor/BlockLayout.h"
 
 #include <vector>
 
@@ -24,6 +26,9 @@ namespace shardc::runtime {
 struct WeightSlice {
   const std::byte *data = nullptr; ///< null: it was not packed
   int64_t bytes = 0;
+  int64_t extent = 0; ///< bytes from `data` to behind its last one
+  /// Of what lies at `data`; nothing: it lies dense.
+  std::optional<BlockLayout> block = {};
   // What is packed if it was not: what is owned of each dim of the row-major
   // `whole`, whose elements have at least a byte.
   TensorView whole = {};

@@ -3,10 +3,14 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
+import numpy as np
 import onnx
+from onnx import TensorProto
 
+from tests import large
 from tests.e2e import caches
 from tests.e2e.processes import ProcessTest, by_hand, srun, torchrun
 from tests.support import BIN, LAYERS, EndToEnd, data_sets, model_file
@@ -73,6 +77,44 @@ class HostMemory(EndToEnd):
         done = run(artifact, "--preflight", SHARDC_HOST_MEMORY="lots")
         self.assertEqual(done.returncode, 2)
         self.assertIn("SHARDC_HOST_MEMORY is 'lots'", done.stderr)
+
+
+class WeightsInMemoryOnce(EndToEnd):
+    """Products keep weights as they have packed them, and neither the file's pages nor copies beside those."""
+
+    LAYERS, HEADS, HIDDEN = 3, 8, 512
+
+    def decoder(self, **sizes):
+        path, parameters = large.decoder(self.folder, layers=self.LAYERS, hidden=self.HIDDEN, heads=self.HEADS, kv_heads=self.HEADS,
+                                         vocabulary=1024, type=TensorProto.FLOAT, **sizes)  # fmt: skip
+        past = np.zeros((1, self.HEADS, 0, self.HIDDEN // self.HEADS), np.float32)
+        feeds = {f"past_{kind}_{layer}": past for kind in ("key", "value") for layer in range(self.LAYERS)}
+        np.savez(self.folder / "inputs.npz", ids=np.arange(8, dtype=np.int64).reshape(1, 8), **feeds)
+        return path, 4 * parameters
+
+    def peak(self, model, *flags):
+        """Of a run on all ranks, in bytes: pages of files that are mapped count as well."""
+        artifact = self.folder / "model.shard"
+        self.run_ok("shardc", model, *flags, "-o", artifact)
+        command = [BIN / "shardrun", artifact, "--inputs", self.folder / "inputs.npz", "--repeat", "2"]
+        process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        shutil.rmtree(artifact)
+        return usage.ru_maxrss * 1024
+
+    def test_under_any_plan(self):
+        for name, sizes in (("dense", {"inner": 4096}), ("experts", {"inner": 512, "experts": 8})):
+            model, weights = self.decoder(**sizes)
+            rest = 60 << 20  # the program, its threads and the values of a run
+            one = self.peak(model)
+            self.assertLess(one, weights + rest)
+            for flags in (["--tp", 2], ["--tp", 4, "--weights", "copy"], ["--tp", 2, "--pp", 3]):
+                with self.subTest(name, flags=flags):
+                    self.assertLess(self.peak(model, *flags), weights + rest)
+            with self.subTest(name, flags="bf16"):
+                self.assertLess(self.peak(model, "--tp", 2, "--compute", "bf16"), weights / 2 + rest)
 
 
 class HostMemoryOfProcesses(ProcessTest):

@@ -110,6 +110,11 @@ private:
   int64_t locals[kMaxFactors], strides[kMaxFactors]; ///< innermost first
 };
 
+inline bool areHalves(artifact::ElementType element) {
+  return element == artifact::ElementType_BFloat16 ||
+         element == artifact::ElementType_Float16;
+}
+
 /// Data, result, scale and zero point (absent: the scale again) of a call.
 struct QuantizedViews {
   TensorView data, result, scale, zeroPoint;
@@ -117,6 +122,16 @@ struct QuantizedViews {
   bool hasBlocks = false;
   int64_t blockSize = 0; ///< 0 on a rank that holds nothing of any block
   int axis = 0;
+
+  /// Whether the numbers are halves, which become floats, times one float: weights
+  /// that were rounded when they were compiled.
+  bool areHalves() const {
+    bool isOne = scale.element == artifact::ElementType_Float32;
+    for (int d = 0; d < scale.rank; ++d)
+      isOne &= scale.dims[d] == 1 || scale.strides[d] == 0;
+    return isOne && !hasZeroPoint && !hasBlocks &&
+           host::areHalves(data.element);
+  }
 };
 
 inline Status readQuantized(const KernelCall &call, std::string_view kernel,

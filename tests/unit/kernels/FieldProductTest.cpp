@@ -241,8 +241,8 @@ TEST(FieldProduct, PackedWeightsAreAsSmallAsTheFile) {
   for (ElementType element : kElements) {
     const Weights w({element, true, 1, k, n, 32});
     const Kernel *kernel = findHostKernel("MatMulDequantized");
-    ASSERT_TRUE(kernel && kernel->packing);
-    EXPECT_EQ(kernel->packing->bytes(seen(w.c, w.data.tensor).view),
+    ASSERT_TRUE(kernel && kernel->packings.size() == 1);
+    EXPECT_EQ(kernel->packings[0].bytes(seen(w.c, w.data.tensor).view),
               k * n * bitsOf(element) / 8);
   }
 }

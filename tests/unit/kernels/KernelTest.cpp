@@ -146,10 +146,11 @@ static Status run(std::string_view name, const std::vector<Tensor> &inputs,
   call.numAttributes = static_cast<int>(list.size());
   PackedOperands packed;
   std::vector<PackedOperands::Unpacked> unpacked;
-  if (packs && kernel->packing)
-    SHARDC_RETURN_IF_ERROR(packed.find(*kernel->packing,
-                                       in[size_t(kernel->packing->input)],
-                                       call.packed, unpacked));
+  for (size_t i = 0; packs && i < kernel->packings.size(); ++i) {
+    const OperandPacking &packing = kernel->packings[i];
+    SHARDC_RETURN_IF_ERROR(packed.find(packing, in[size_t(packing.input)],
+                                       call.packed[i], unpacked));
+  }
   for (const PackedOperands::Unpacked &each : unpacked)
     each.pack();
   const int64_t bytes = kernel->scratchBytes ? kernel->scratchBytes(call) : 0;

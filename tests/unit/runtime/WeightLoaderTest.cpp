@@ -36,12 +36,15 @@ void pack(LoadedRank &loaded) {
   }
 }
 
-Status loadRank(const Artifact &artifact, int rank, LoadedRank &loaded) {
+Status loadRank(const Artifact &artifact, int rank, LoadedRank &loaded,
+                bool readsBlocks = false) {
   const artifact::Program &program = artifact.program(0);
-  SHARDC_RETURN_IF_ERROR(
-      evaluateLoadScalars(program, scalarDependences(program),
-                          coordinatesOf(program, rank), loaded.scalars));
-  SHARDC_RETURN_IF_ERROR(loadWeights(artifact, 0, rank, loaded.scalars,
+  const std::vector<uint8_t> dependence = scalarDependences(program);
+  SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(
+      program, dependence, coordinatesOf(program, rank), loaded.scalars));
+  const BlockReads ofHost(program, dependence, loaded.scalars);
+  const BlockReads *reads = readsBlocks ? &ofHost : nullptr;
+  SHARDC_RETURN_IF_ERROR(loadWeights(artifact, 0, rank, loaded.scalars, reads,
                                      loaded.slices, loaded.weights));
   if (!loaded.slices.copied.empty())
     SHARDC_RETURN_IF_ERROR(
@@ -131,6 +134,83 @@ TEST(WeightLoader, contiguousSlicesAreNotCopied) {
   EXPECT_EQ(loaded.slices.mappedBytes, 6 * 18 * 4);
 }
 
+/// Half of the columns of w [12, 18] on each of two ranks, which two products read,
+/// one of them transposed, and what `more` adds.
+template <typename More> ProgramBuilder productsProgram(More more) {
+  ProgramBuilder p({{"tp", 2}});
+  auto c = p.coordinate(0), n = p.symbol("n", 0, 0), rows = p.constant(12),
+       columns = p.constant(18), half = p.localSize(columns, 2, c);
+  auto x = p.input("x", Float32, {p.whole(n), p.whole(rows)});
+  auto w =
+      p.weight("w", Float32, {12, 18}, {p.whole(rows), p.split(columns, 2, c)},
+               bytesOf(range(12 * 18)));
+  auto y = p.value(Float32, {n, half}), z = p.value(Float32, {n, rows});
+  auto turned = p.view(w, {half, rows}, {p.constant(1), half}, p.constant(0));
+  p.run("MatMul", {int32_t(x), int32_t(w)}, {int32_t(y)});
+  p.run("MatMul", {int32_t(y), int32_t(turned)}, {int32_t(z)});
+  more(p, w, half);
+  return p;
+}
+
+/// The slice of rank 1, and whether it was left where its rows lie.
+bool isReadInRows(const ProgramBuilder &program) {
+  TestArtifact folder(program);
+  Artifact artifact;
+  EXPECT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
+  LoadedRank loaded;
+  const Status status = loadRank(artifact, 1, loaded, /*readsBlocks=*/true);
+  EXPECT_TRUE(status.isOk()) << status.message();
+  auto file = artifact.weightBytes(*artifact.program(0).weights()->Get(0));
+  const bool isInFile = loaded.weights.data[0] == file.data() + 9 * 4;
+  EXPECT_EQ(loaded.weights.blocks[0] != nullptr, isInFile);
+  EXPECT_EQ(loaded.weights.bytes[0], 12 * 9 * 4);
+  if (isInFile)
+    EXPECT_EQ(loaded.weights.slices[0]->extent, (11 * 18 + 9) * 4);
+  else
+    EXPECT_EQ(loadedSlice(loaded, 0), expectedSlice(artifact, loaded, 0));
+  return isInFile;
+}
+
+TEST(WeightLoader, productsReadRowsWhereTheyLie) {
+  using Program = ProgramBuilder &;
+  EXPECT_TRUE(
+      isReadInRows(productsProgram([](Program, uint32_t, uint32_t) {})));
+  // A table's rows, too.
+  EXPECT_TRUE(
+      isReadInRows(productsProgram([](Program p, uint32_t w, uint32_t half) {
+        auto ids = p.input("ids", artifact::ElementType_Int64,
+                           {p.whole(p.constant(5))});
+        auto found = p.value(Float32, {p.constant(5), half});
+        p.run("Gather", {int32_t(w), int32_t(ids)}, {int32_t(found)});
+      })));
+  // But not what others may take for dense.
+  EXPECT_FALSE(
+      isReadInRows(productsProgram([](Program p, uint32_t w, uint32_t half) {
+        auto copy = p.value(Float32, {p.constant(12), half});
+        p.run("Copy", {int32_t(w)}, {int32_t(copy)});
+      })));
+  // Nor what goes on from row to row,
+  EXPECT_FALSE(
+      isReadInRows(productsProgram([](Program p, uint32_t w, uint32_t) {
+        auto flat = p.view(w, {p.constant(6), p.constant(18)},
+                           {p.constant(18), p.constant(1)}, p.constant(0));
+        auto x = p.input("u", Float32,
+                         {p.whole(p.constant(2)), p.whole(p.constant(6))});
+        auto y = p.value(Float32, {p.constant(2), p.constant(18)});
+        p.run("MatMul", {int32_t(x), int32_t(flat)}, {int32_t(y)});
+      })));
+  // or may do so for some sizes.
+  EXPECT_FALSE(
+      isReadInRows(productsProgram([](Program p, uint32_t w, uint32_t) {
+        auto n = p.constant(2), m = p.symbol("m", 1, 0);
+        auto u = p.input("u", Float32, {p.whole(m), p.whole(n)});
+        auto some =
+            p.view(w, {n, m}, {p.constant(9), p.constant(1)}, p.constant(0));
+        auto y = p.value(Float32, {m, m});
+        p.run("MatMul", {int32_t(u), int32_t(some)}, {int32_t(y)});
+      })));
+}
+
 TEST(WeightLoader, programsShareSlicesThatAreAlike) {
   TestArtifact folder(weightsProgram(2));
   folder.addProgram(weightsProgram(2));
@@ -140,7 +220,8 @@ TEST(WeightLoader, programsShareSlicesThatAreAlike) {
   ASSERT_TRUE(loadRank(artifact, 1, loaded).isOk());
   const int64_t packed = loaded.slices.packedBytes;
   RankWeights second;
-  ASSERT_TRUE(loadWeights(artifact, 1, 1, loaded.scalars, loaded.slices, second)
+  ASSERT_TRUE(loadWeights(artifact, 1, 1, loaded.scalars, /*reads=*/nullptr,
+                          loaded.slices, second)
                   .isOk());
   EXPECT_EQ(second.bytes, loaded.weights.bytes);
   EXPECT_EQ(second.slices, loaded.weights.slices);

@@ -346,7 +346,7 @@ inline int64_t productScratchBytes(const KernelCall &call, const char *kernel) {
       dispatch(NumericTypes(), call.inputs[0].element, kernel, [&](auto tag) {
         using T = typename decltype(tag)::Type;
         const BatchedProduct<T> product(call.inputs[0], call.inputs[1],
-                                        call.outputs[0], call.packed,
+                                        call.outputs[0], call.packed[0],
                                         /*swaps=*/true, sumOrderOf(call));
         bytes = product.scratchBytes();
       });

@@ -41,7 +41,7 @@ Status run(const KernelCall &call) {
     using Acc = Accumulator<T>;
     const Acc alpha = Acc(Compute<T>(call.floatOr("alpha", 1.0)));
     const Acc beta = hasC ? Acc(Compute<T>(call.floatOr("beta", 1.0))) : Acc(0);
-    return BatchedProduct<T>(a, b, out, call.packed, /*swaps=*/true,
+    return BatchedProduct<T>(a, b, out, call.packed[0], /*swaps=*/true,
                              sumOrderOf(call))
         .run(a.as<T>(), b.as<T>(), out.as<T>(), alpha, beta, call.scratch);
   });
@@ -52,9 +52,9 @@ int64_t scratchBytes(const KernelCall &call) {
   return check(call).isOk() ? productScratchBytes(call, kName) : 0;
 }
 
-constexpr OperandPacking kPacking = packingOfInput(1);
+constexpr OperandPacking kPackings[] = {packingOfInput(1)};
 const HostKernelRegistration registration(kName,
-                                          {run, scratchBytes, &kPacking});
+                                          {run, scratchBytes, kPackings});
 
 } // namespace
 } // namespace shardc::runtime::host

@@ -27,7 +27,7 @@ Status run(const KernelCall &call) {
       dispatch(FloatTypes(), p.a.element, kName, [&](auto tag) {
         using T = typename decltype(tag)::Type;
         using Acc = Accumulator<T>;
-        return BatchedProduct<T>(p.a, p.b, p.out, call.packed)
+        return BatchedProduct<T>(p.a, p.b, p.out, call.packed[0])
             .run(p.a.as<T>(), p.b.as<T>(), p.out.as<T>(), Acc(1), Acc(adds),
                  call.scratch);
       }));
@@ -35,9 +35,9 @@ Status run(const KernelCall &call) {
                       findHostKernel);
 }
 
-constexpr OperandPacking kPacking = packingOfInput(1);
+constexpr OperandPacking kPackings[] = {packingOfInput(1)};
 const HostKernelRegistration registration(kName,
-                                          {run, matMulScratchBytes, &kPacking});
+                                          {run, matMulScratchBytes, kPackings});
 
 } // namespace
 } // namespace shardc::runtime::host

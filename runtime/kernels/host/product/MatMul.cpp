@@ -21,15 +21,15 @@ Status run(const KernelCall &call) {
   return dispatch(NumericTypes(), a.element, kName, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     using Acc = Accumulator<T>;
-    return BatchedProduct<T>(a, b, c, call.packed, /*swaps=*/true,
+    return BatchedProduct<T>(a, b, c, call.packed[0], /*swaps=*/true,
                              sumOrderOf(call))
         .run(a.as<T>(), b.as<T>(), c.as<T>(), Acc(1), Acc(0), call.scratch);
   });
 }
 
-constexpr OperandPacking kPacking = packingOfInput(1);
+constexpr OperandPacking kPackings[] = {packingOfInput(1)};
 const HostKernelRegistration registration(kName,
-                                          {run, matMulScratchBytes, &kPacking});
+                                          {run, matMulScratchBytes, kPackings});
 
 } // namespace
 } // namespace shardc::runtime::host

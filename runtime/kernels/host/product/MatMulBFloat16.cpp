@@ -51,7 +51,7 @@ template <typename T>
 void multiply(const KernelCall &call, const Operands &operands) {
   const BatchedProduct<T> product = operands.product<T>();
   std::byte *scratch = call.scratch;
-  const std::byte *packed = call.packed;
+  const std::byte *packed = call.packed[0];
   if (!packed) {
     roundedLoops().pack(operands.matrix(), scratch, SourcePages::Stay);
     packed = scratch;
@@ -84,7 +84,7 @@ int64_t scratchBytes(const KernelCall &call) {
   Operands operands;
   if (!operands.read(call).isOk()) // run reports it
     return 0;
-  int64_t bytes = call.packed ? 0 : operands.packedBytes();
+  int64_t bytes = call.packed[0] ? 0 : operands.packedBytes();
   const Status known =
       dispatch(WiderTypes(), operands.a.element, kName, [&](auto tag) {
         const auto product = operands.product<typename decltype(tag)::Type>();
@@ -101,9 +101,9 @@ void pack(const TensorView &matrix, std::byte *to) {
   roundedLoops().pack(matrix, to, SourcePages::Leave);
 }
 
-constexpr OperandPacking kPacking = {1, packedBytes, pack};
+constexpr OperandPacking kPackings[] = {{1, packedBytes, pack}};
 const HostKernelRegistration registration(kName,
-                                          {run, scratchBytes, &kPacking});
+                                          {run, scratchBytes, kPackings});
 
 } // namespace
 } // namespace shardc::runtime::host

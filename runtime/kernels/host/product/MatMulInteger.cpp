@@ -226,7 +226,7 @@ void multiply(const KernelCall &call, const Operands &o) {
   if (o.c.numElements() == 0)
     return;
   std::byte *scratch = call.scratch;
-  const std::byte *packed = call.packed;
+  const std::byte *packed = call.packed[0];
   std::byte *own = packed ? nullptr : scratch;
   if (own)
     scratch += alignBuffer(integerMatrixBytes(o.matrixB()));
@@ -274,13 +274,13 @@ int64_t scratchBytes(const KernelCall &call) {
   if (!(o.*Read)(call).isOk()) // run reports it
     return 0;
   return Gathered::bytes(o) +
-         (call.packed ? 0 : alignBuffer(integerMatrixBytes(o.matrixB())));
+         (call.packed[0] ? 0 : alignBuffer(integerMatrixBytes(o.matrixB())));
 }
 
-constexpr OperandPacking kPacking = {1, integerMatrixBytes, packIntegers};
+constexpr OperandPacking kPackings[] = {{1, integerMatrixBytes, packIntegers}};
 const HostKernelRegistration registration(kName, {run<&Operands::read>,
                                                   scratchBytes<&Operands::read>,
-                                                  &kPacking});
+                                                  kPackings});
 /// MatMulQuantized where the sum may be longer than 32 bits hold: parts of it,
 /// of which all but the first come to lie in scratch and are added.
 class PartsOfSum {
@@ -327,7 +327,7 @@ private:
     KernelCall made = call;
     made.inputs = inputs;
     made.outputs = begin == 0 ? call.outputs : &rest;
-    made.packed = nullptr; // all of B
+    made.packed[0] = nullptr; // all of B
     made.scratch = call.scratch
                        ? call.scratch + alignBuffer(rest.numElements() * 4)
                        : nullptr;
@@ -356,7 +356,7 @@ int64_t quantizedScratchBytes(const KernelCall &call) {
 }
 
 const HostKernelRegistration
-    ofNumbers(kQuantized, {runQuantized, quantizedScratchBytes, &kPacking});
+    ofNumbers(kQuantized, {runQuantized, quantizedScratchBytes, kPackings});
 
 } // namespace
 } // namespace shardc::runtime::host

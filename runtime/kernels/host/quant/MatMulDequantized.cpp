@@ -2,9 +2,9 @@
 //
 // A [..., m, k] times (B - zero point) * scale [..., k, n], where B is read as
 // DequantizeLinear reads it. Weights of 2, 4 and 8 bits are multiplied as such,
-// packed once where they stay the same (FieldProducts.h); of others a panel of
-// columns at a time becomes numbers, in scratch that stays in the cache: the
-// whole never exists. With activation_bits
+// packed once where they stay the same (FieldProducts.h), and so are halves; of
+// others a panel of columns at a time becomes numbers, in scratch that stays in the
+// cache: the whole never exists. With activation_bits
 // = 8 blocks of A may be rounded to bytes, and products of them be exact
 // (ByteProducts.h); with 16 both operands may be rounded to bfloat16
 // (RoundedFields.h).
@@ -70,14 +70,18 @@ template <typename T> BatchedProduct<T> rowsOf(const Operands &part) {
 }
 
 /// How one matrix of B is multiplied.
-enum class Weights { Numbers, Fields, Bytes, Rounded };
+enum class Weights { Numbers, Fields, Bytes, Rounded, Halves };
 
 template <typename T>
 Weights readWeights(const KernelCall &call, const Operands &part,
                     const BatchedProduct<T> &product, FieldMatrix &matrix) {
-  if (!product.takesPacked() || !matrix.read(call, part))
+  if (!product.takesPacked())
     return Weights::Numbers;
-  matrix.setPacked(call.packed);
+  if (std::is_same_v<T, float> && call.packed[0] && part.b.areHalves())
+    return Weights::Halves;
+  if (!matrix.read(call, part))
+    return Weights::Numbers;
+  matrix.setPacked(call.packed[0]);
   const int64_t bits = call.intOr("activation_bits", 0);
   if (matrix.hasFloats()) // neither bytes nor pairs are made of these
     return Weights::Fields;
@@ -96,9 +100,19 @@ int64_t weightScratchBytes(Weights weights, const FieldMatrix &matrix,
     return byteScratchBytes(matrix, rows, depth, columns);
   case Weights::Rounded:
     return roundedScratchBytes(matrix, rows, depth, columns);
+  case Weights::Halves:
+    return 0;
   default:
     return fieldScratchBytes(matrix, part.a.element, columns, rows);
   }
+}
+
+/// Halves in panels, times the one scale.
+void multiplyHalves(const QuantizedViews &weights, const std::byte *packed,
+                    PackedProduct product) {
+  product.setPacked(packed, weights.data.element);
+  product.alpha = *weights.scale.as<float>();
+  multiplyPacked(product);
 }
 
 template <typename T>
@@ -110,6 +124,8 @@ void multiplyWeights(Weights weights, const KernelCall &call,
       multiplyBytes(matrix, each, call.scratch);
     else if (weights == Weights::Rounded)
       multiplyRoundedFields(matrix, each, call.scratch);
+    else if (weights == Weights::Halves)
+      multiplyHalves(part.b, call.packed[0], each);
     else
       multiplyFields(matrix, part.a.element, each, call.scratch);
   };
@@ -195,18 +211,22 @@ int64_t scratchBytes(const KernelCall &call) {
 
 int64_t packedBytes(const TensorView &weights) {
   FieldMatrix matrix;
-  return matrix.readMatrix(weights) ? matrix.packedBytes() : 0;
+  return matrix.readMatrix(weights)   ? matrix.packedBytes()
+         : areHalves(weights.element) ? packedMatrixBytes(weights)
+                                      : 0;
 }
 
 void pack(const TensorView &weights, std::byte *to) {
   FieldMatrix matrix;
   if (matrix.readMatrix(weights))
     matrix.pack(to);
+  else
+    packMatrix(weights, to, SourcePages::Leave);
 }
 
-constexpr OperandPacking kPacking = {1, packedBytes, pack};
+constexpr OperandPacking kPackings[] = {{1, packedBytes, pack}};
 const HostKernelRegistration registration(kName,
-                                          {run, scratchBytes, &kPacking});
+                                          {run, scratchBytes, kPackings});
 
 } // namespace
 } // namespace shardc::runtime::host
