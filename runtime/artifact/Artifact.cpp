@@ -31,13 +31,33 @@ Status checkSize(const std::string &path, uint64_t size, uint64_t bytes) {
                              "; copy the artifact again or compile it again");
 }
 
+Status damaged(const std::string &path) {
+  return artifactError(path, " is damaged: its hash does not match; copy the "
+                             "artifact again or compile it again");
+}
+
 Status checkHash(const std::string &path, std::span<const std::byte> contents,
                  uint64_t bytes, const std::string &hash) {
   SHARDC_RETURN_IF_ERROR(checkSize(path, contents.size(), bytes));
-  if (hashHex(contents.data(), contents.size()) != hash)
-    return artifactError(path, " is damaged: its hash does not match; copy the "
-                               "artifact again or compile it again");
-  return Status::ok();
+  return hashHex(contents.data(), contents.size()) == hash ? Status::ok()
+                                                           : damaged(path);
+}
+
+/// The same of a large file: its pages leave the process when they were hashed.
+Status checkMappedHash(const std::string &path, const MappedFile &file,
+                       const ManifestFile &entry) {
+  constexpr size_t kPiece = size_t{16} << 20;
+  SHARDC_RETURN_IF_ERROR(checkSize(path, file.size(), entry.bytes));
+  PieceHash hash;
+  for (size_t at = 0; at < file.size(); at += kPiece) {
+    const std::byte *piece = file.data() + at;
+    const size_t bytes = std::min<size_t>(kPiece, file.size() - at);
+    if (Status status = readMapped(piece, bytes); !status.isOk())
+      return artifactError(path, " ", status.message());
+    hash.add(piece, bytes);
+    releaseMapped(piece, bytes);
+  }
+  return hash.hex() == entry.hash ? Status::ok() : damaged(path);
 }
 
 Status checkFingerprint(const std::string &path, const MappedFile &file,
@@ -208,10 +228,9 @@ Status Artifact::openFiles(const std::string &weightsRoot) {
                                  ? "; copy the artifact again"
                                  : "; point --weights-root at the folder of "
                                    "the model's files");
-      SHARDC_RETURN_IF_ERROR(
-          entry.inArtifact
-              ? checkHash(path, file.bytes(), entry.bytes, entry.hash)
-              : checkFingerprint(path, file, entry));
+      SHARDC_RETURN_IF_ERROR(entry.inArtifact
+                                 ? checkMappedHash(path, file, entry)
+                                 : checkFingerprint(path, file, entry));
     }
     files.push_back(std::move(file));
   }
@@ -365,10 +384,7 @@ Status Artifact::checkCopiedWeights(int rank, const MappedFile &file) const {
   const std::string name = rankFileName(rank);
   const ManifestFile &entry =
       parsed.files[static_cast<size_t>(parsed.findArtifactFile(name))];
-  const std::string path = joinPath(folder, name);
-  if (Status status = readMapped(file.data(), file.size()); !status.isOk())
-    return artifactError(path, " ", status.message());
-  return checkHash(path, file.bytes(), entry.bytes, entry.hash);
+  return checkMappedHash(joinPath(folder, name), file, entry);
 }
 
 } // namespace shardc::runtime

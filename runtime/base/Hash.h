@@ -98,6 +98,19 @@ inline std::string hashHex(const void *data, size_t bytes) {
   return detail::toHex(XXH3_128bits(data, bytes));
 }
 
+/// The same hash of bytes that come in pieces.
+class PieceHash {
+public:
+  PieceHash() { XXH3_128bits_reset(&state); }
+  void add(const void *data, size_t bytes) {
+    XXH3_128bits_update(&state, data, bytes);
+  }
+  std::string hex() const { return detail::toHex(XXH3_128bits_digest(&state)); }
+
+private:
+  XXH3_state_t state;
+};
+
 /// Fingerprint of the open file `fd` of `size` bytes (see kFingerprintBlocks).
 /// False if it could not be read.
 inline bool fingerprintDescriptor(int fd, uint64_t size, std::string &hex) {
