@@ -2,6 +2,8 @@
 
 #include "passes/plan/LookupCone.h"
 
+#include "passes/plan/PlanSearch.h"
+
 namespace shardc::plan {
 
 using dist::AxisRef;
@@ -43,12 +45,7 @@ private:
 
   /// Splits the table's columns, and with them the whole cone.
   void splitColumns(unsigned lookup) {
-    std::optional<FactorNode> column;
-    for (const OpLeaf &leaf : graph.ops[lookup].leaves)
-      if (leaf.factorClass == FactorClass::PassThrough &&
-          graph.space.holds(graph.ops[lookup].operands[0], leaf.leaf))
-        column =
-            leaf.leaf; // leaves that split columns are alike; the last will do
+    const std::optional<FactorNode> column = columnsOf(lookup);
     if (!column)
       return splitRows(lookup);
     assign(lookup, *column);
@@ -59,6 +56,25 @@ private:
         if (auto other = freeLookup(value); other && passes(*other, *column))
           assign(*other, *column);
     }
+  }
+
+  /// The factor of the table's columns that comes out most evenly, of equal ones the
+  /// outermost: a rank's columns are next to each other then.
+  std::optional<FactorNode> columnsOf(unsigned lookup) const {
+    std::optional<FactorNode> column;
+    double least = 2;
+    for (const OpLeaf &leaf : graph.ops[lookup].leaves) {
+      if (leaf.factorClass != FactorClass::PassThrough ||
+          !graph.space.holds(graph.ops[lookup].operands[0], leaf.leaf))
+        continue;
+      const double share =
+          largestShare(graph.space.size(leaf.leaf), dist::numWays(axes));
+      if (share >= least)
+        continue;
+      column = leaf.leaf;
+      least = share;
+    }
+    return column;
   }
 
   void splitRows(unsigned lookup) {
