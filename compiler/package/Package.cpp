@@ -71,7 +71,7 @@ std::string toleranceOf(ModuleOp module) {
                    isa<Float8E4M3FNType>(element);
   });
   module.walk([&](rt::CallOp call) {
-    isQuantised |= call.getKernel() == "MatMulBFloat16" ||
+    isQuantised |= call.getKernel().ends_with("BFloat16") ||
                    call.getConfig().get("operand_bits");
   });
   return isQuantised ? "quant" : isLow ? "low" : "f32";

@@ -155,7 +155,8 @@ def RoundProducts : Pass<"shardc-round-products", "::mlir::ModuleOp"> {
     Requires: shapes.
     Ensures: with `type` = bf16, products of f32 and f16 whose right operand is a
     matrix that follows from weights alone may round both operands to bfloat16
-    (`operand_bits`); they add up in f32, and what they result in keeps its type.
+    (`operand_bits`), and so may mixtures of experts with such weights; they add up
+    in f32, and what they result in keeps its type.
     Those with quantised weights of 2, 4 or 8 bits may do so as well
     (`activation_bits` = 16 of these), unless the file lets them round to 8 bits,
     and so may both products of an attention (`operand_bits`), unless a TopK,
@@ -164,8 +165,8 @@ def RoundProducts : Pass<"shardc-round-products", "::mlir::ModuleOp"> {
     Products by whose results such a choice is made (routers) stay as they are.
     With int8, products with quantised weights of 2, 4 or 8 bits may round the other
     operand to 8 bits in blocks (`activation_bits` = 8), as accuracy_level 4 of
-    MatMulNBits says it. Experts and convolutions stay as they are. A module
-    without any such product gets a warning.
+    MatMulNBits says it. Experts with quantised weights and convolutions stay as
+    they are. A module without any such product gets a warning.
 
     (* example filepath=tests/passes/import/round-products/example.mlir *)
   }];

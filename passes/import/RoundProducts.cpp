@@ -10,6 +10,7 @@
 
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Contraction.h"
+#include "dialects/onnx/ops/Experts.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Logic.h"
@@ -144,17 +145,32 @@ private:
       op->setAttr("operand_bits", number(op, 16));
       return true;
     }
-    if (!isa<MatMulOp, GemmOp>(op) || routers.contains(op))
-      return false;
-    Value weights = op->getOperand(1);
-    auto matrix = cast<RankedTensorType>(weights.getType());
-    const Type element = matrix.getElementType();
-    if ((!element.isF32() && !element.isF16()) || matrix.getRank() != 2 ||
-        dist::getDims(op->getOperand(0).getType()).size() < 2 ||
-        isQuantised(weights) || !constants.contains(weights))
+    if (!isRoundedProduct(op) && !isRoundedMixture(op))
       return false;
     op->setAttr("operand_bits", number(op, 16));
     return true;
+  }
+
+  bool isRoundedProduct(Operation *op) {
+    if (!isa<MatMulOp, GemmOp>(op) || routers.contains(op))
+      return false;
+    const Value weights = op->getOperand(1);
+    return cast<ShapedType>(weights.getType()).getRank() == 2 &&
+           dist::getDims(op->getOperand(0).getType()).size() >= 2 &&
+           areRounded(weights);
+  }
+
+  bool isRoundedMixture(Operation *op) {
+    auto experts = dyn_cast<MixtureOfExpertsOp>(op);
+    return experts && areRounded(experts.getUp()) &&
+           areRounded(experts.getDown());
+  }
+
+  /// Constant weights that have more bits.
+  bool areRounded(Value weights) {
+    const Type element = getElementTypeOrSelf(weights.getType());
+    return (element.isF32() || element.isF16()) && !isQuantised(weights) &&
+           constants.contains(weights);
   }
 
   /// Their kernels decode them.

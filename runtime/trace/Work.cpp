@@ -75,7 +75,8 @@ constexpr Rule kRules[] = {{"MatMul", 1, ofMatMul},
                            {"Attention", 3, ofAttention},
                            {"AttentionPart", 3, ofAttention},
                            {"Conv", 2, ofConv},
-                           {"MixtureOfExperts", 5, ofExperts}};
+                           {"MixtureOfExperts", 5, ofExperts},
+                           {"MixtureOfExpertsBFloat16", 5, ofExperts}};
 
 } // namespace
 

@@ -21,7 +21,8 @@ def Onnx_MixtureOfExpertsOp : Onnx_OwnOp<"MixtureOfExperts", ["multiplyAdds"]> {
     "interleaved" h = 2 f, the first half or each even element is the gate g,
     the rest u, and the result activation(min(g, limit)) * (clip(u) + shift),
     clip to [-limit, limit]. `activation` is silu (x sigmoid(alpha x)), gelu,
-    gelu_tanh, relu or identity.
+    gelu_tanh, relu or identity. With `operand_bits` = 16 both products may round
+    their operands to bfloat16, and add up in f32.
   }];
   let arguments = (ins AnyTensor:$tokens, AnyTensor:$indices,
                        AnyTensor:$weights, AnyTensor:$up, AnyTensor:$down,
@@ -31,6 +32,7 @@ def Onnx_MixtureOfExpertsOp : Onnx_OwnOp<"MixtureOfExperts", ["multiplyAdds"]> {
                        DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
                        DefaultValuedAttr<F32Attr, "0.0f">:$shift,
                        OptionalAttr<F32Attr>:$limit,
-                       UnitAttr:$keeps_choices);
+                       UnitAttr:$keeps_choices,
+                       OptionalAttr<I64Attr>:$operand_bits);
   let results = (outs AnyTensor:$result);
 }

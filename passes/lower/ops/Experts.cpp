@@ -56,8 +56,9 @@ LogicalResult MixtureOfExpertsOp::lower(Lowering &lowering) {
     return failure();
   while (inputs.back().isAbsent())
     inputs.pop_back();
-  lowering.call(op, "MixtureOfExperts", inputs,
-                {lowering.allocate(op, op->getResult(0))}, config);
+  lowering.call(
+      op, getOperandBits() ? "MixtureOfExpertsBFloat16" : "MixtureOfExperts",
+      inputs, {lowering.allocate(op, op->getResult(0))}, config);
   return success();
 }
 

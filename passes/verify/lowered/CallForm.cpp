@@ -46,6 +46,8 @@ private:
   bool takesKernel() const {
     if (isa<onnx::MatMulOp, onnx::GemmOp>(op) && op->hasAttr("operand_bits"))
       return call.kernel == "MatMulBFloat16";
+    if (isa<onnx::MixtureOfExpertsOp>(op) && op->hasAttr("operand_bits"))
+      return call.kernel == "MixtureOfExpertsBFloat16";
     return call.kernel == stem() ||
            (isa<onnx::MatMulOp>(op) && (call.kernel == "MatMulDequantized" ||
                                         call.kernel == "MatMulQuantized" ||

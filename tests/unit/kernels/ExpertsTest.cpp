@@ -229,8 +229,9 @@ template <typename T> void readsFields(ElementType element, double tolerance) {
   s.up = up.numbers;
   s.down = down.numbers;
   s.gate = "halves";
-  const auto run = [&](int64_t first, int64_t count, const Tensor &out) {
-    EXPECT_OK(runKernel(
+  const auto run = [&](int64_t first, int64_t count, const Tensor &out,
+                       bool packs = false) {
+    EXPECT_OK((packs ? runPacked : runKernel)(
         "MixtureOfExperts",
         {s.tokens.slice(0, first, count), s.indices.slice(0, first, count),
          s.weights.slice(0, first, count), up.data, down.data, Tensor::absent(),
@@ -245,6 +246,9 @@ template <typename T> void readsFields(ElementType element, double tolerance) {
   const Tensor out = Tensor::filled<T>({150, outputs}, T(Compute<T>(9)));
   run(0, 150, out);
   expectSome<T>(s, out, tolerance);
+  const Tensor packed = Tensor::filled<T>({150, outputs}, T(Compute<T>(9)));
+  run(0, 150, packed, /*packs=*/true);
+  EXPECT_EQ(packed.template values<T>(), out.template values<T>());
   // A token's bits do not depend on the others.
   for (auto [first, count] : {std::pair{0, 1}, {17, 5}, {90, 60}}) {
     const Tensor part = Tensor::filled<T>({count, outputs}, T(Compute<T>(9)));

@@ -1,17 +1,23 @@
 //===- ExpertWeights.h - Products with one matrix of each expert ----------===//
 //
-// Weights [e, rows, columns] of MixtureOfExperts. Where loops read them as they
-// lie they are multiplied so: fields of 2 to 8 bits (FieldProducts.h), and rows
-// of halves. Of others the matrix of an expert that has tokens becomes numbers
-// first, one at a time.
+// Weights [e, rows, columns] of MixtureOfExperts, which were packed once where
+// they stay the same (ExpertPacking.h): the bits of a token do not depend on the
+// others of its expert then. Others are multiplied as they lie where loops read
+// them so: fields of 2 to 8 bits (FieldProducts.h), and rows of halves. Of what is
+// left the matrix of an expert that has tokens becomes numbers first, one at a
+// time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_EXPERTS_EXPERTWEIGHTS_H
 #define SHARDC_RUNTIME_KERNELS_HOST_EXPERTS_EXPERTWEIGHTS_H
 
+#include "runtime/base/AlignedBuffer.h"
 #include "runtime/kernels/experts/ExpertOperands.h"
+#include "runtime/kernels/host/experts/ExpertPacking.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
 #include "runtime/kernels/host/quant/FieldProducts.h"
+#include "runtime/kernels/host/simd/RoundedProduct.h"
+#include "runtime/kernels/host/simd/Tiles.h"
 
 namespace shardc::runtime::host {
 
@@ -20,8 +26,11 @@ template <typename T> class ExpertMatrices {
   using Acc = Accumulator<T>;
 
 public:
-  ExpertMatrices(const ExpertOperand &operand, SumOrder order)
-      : operand(operand), order(order) {
+  /// `packed`: as packingOfExperts has left them, or null.
+  ExpertMatrices(const ExpertOperand &operand, SumOrder order,
+                 ExpertRounding rounding, const std::byte *packed)
+      : operand(operand), order(order), rounding(rounding), packed(packed),
+        bytesOfPacked(packedExpertBytes(operand.data(), rounding)) {
     const TensorView &data = operand.data();
     layout = {data.dims[1], data.dims[2], data.strides[1], data.strides[2]};
     weights = readWeights();
@@ -35,7 +44,11 @@ public:
   int64_t scratchBytes(int64_t m) const {
     switch (weights) {
     case Weights::Rows:
+    case Weights::Panels:
       return 0;
+    case Weights::Rounded:
+      return (packed ? 0 : bytesOfPacked) +
+             roundedLoops().rowsBytes(m, layout.rows);
     case Weights::Fields: {
       FieldMatrix fields;
       return readFields(0, fields)
@@ -48,9 +61,10 @@ public:
     case Weights::Numbers:
       break;
     }
-    return packedBytes() + (operand.isQuantized
-                                ? roundUp(layout.size() * int64_t(sizeof(T)))
-                                : 0);
+    return numberBytes() +
+           (operand.isQuantized
+                ? alignBuffer(layout.size() * int64_t(sizeof(T)))
+                : 0);
   }
 
   /// What follows multiplies by the matrix of `expert`.
@@ -59,22 +73,24 @@ public:
     this->scratch = scratch;
     if (weights == Weights::Fields)
       (void)readFields(expert, fields); // as of any other one
+    if (weights == Weights::Rounded && !packed)
+      packExpert(operand.data(), expert, rounding, scratch);
     if (weights != Weights::Numbers)
       return Status::ok();
-    Acc *packed = reinterpret_cast<Acc *>(scratch);
+    Acc *rows = reinterpret_cast<Acc *>(scratch);
     if (!operand.isQuantized) {
-      matrix = asMatrix(layout, first(), packed);
+      matrix = asMatrix(layout, first(), rows);
       return Status::ok();
     }
     TensorView numbers = operand.data();
-    numbers.data = scratch + packedBytes();
+    numbers.data = scratch + numberBytes();
     numbers.element = operand.element();
     numbers.skipped = 0;
     numbers.dims[0] = 1;
     numbers.strides[1] = layout.rowStride;
     numbers.strides[2] = layout.columnStride;
     SHARDC_RETURN_IF_ERROR(operand.dequantizeTo(numbers, kernel, expert));
-    matrix = asMatrix(layout, numbers.as<T>(), packed);
+    matrix = asMatrix(layout, numbers.as<T>(), rows);
     return Status::ok();
   }
 
@@ -92,11 +108,14 @@ public:
   }
 
 private:
-  enum class Weights { Numbers, Rows, Fields };
+  enum class Weights { Numbers, Rows, Fields, Panels, Rounded };
 
-  static int64_t roundUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-  int64_t packedBytes() const {
-    return roundUp(packedSize<T>(layout) * int64_t(sizeof(Acc)));
+  int64_t numberBytes() const {
+    return alignBuffer(packedSize<T>(layout) * int64_t(sizeof(Acc)));
+  }
+  /// Of the chosen expert.
+  const std::byte *packedExpert() const {
+    return packed + expert * bytesOfPacked;
   }
   const T *first() const {
     return operand.data().template as<T>() + expert * operand.data().strides[0];
@@ -105,10 +124,20 @@ private:
   Weights readWeights() const {
     if (!std::is_same_v<Acc, float> || layout.size() == 0)
       return Weights::Numbers;
+    const bool liesInTiles =
+        operand.data().element == artifact::ElementType_BFloat16 && hasTiles();
     if (operand.isQuantized) {
+      if (packed && !liesInTiles && operand.views.areHalves())
+        return Weights::Panels;
       FieldMatrix fields;
       return readFields(0, fields) ? Weights::Fields : Weights::Numbers;
     }
+    // Tiles add up in an order of their own: one product, one order.
+    if (rounding == ExpertRounding::BFloat16 ||
+        (liesInTiles && (packed || order == SumOrder::Fixed)))
+      return Weights::Rounded;
+    if (packed)
+      return Weights::Panels;
     return isHalf<T> && layout.hasDenseRows() &&
                    layout.columns % kPanelColumns == 0
                ? Weights::Rows
@@ -122,8 +151,11 @@ private:
       *view = narrowed(*view, 0, of, 1);
     part.c.rank = part.b.data.rank;
     constexpr int kSummed = 1; // of [e, rows, columns]
-    return (!part.b.hasBlocks || part.b.axis == kSummed) &&
-           fields.read(operand.attributesOnly(), part);
+    if ((part.b.hasBlocks && part.b.axis != kSummed) ||
+        !fields.read(operand.attributesOnly(), part))
+      return false;
+    fields.setPacked(packed ? packed + of * bytesOfPacked : nullptr);
+    return true;
   }
 
   void multiplyAsTheyLie(int64_t m, const float *a, float *c) const {
@@ -136,23 +168,36 @@ private:
     product.c = c;
     product.leadingC = layout.columns;
     product.beta = 0;
-    if (weights == Weights::Rows) {
+    switch (weights) {
+    case Weights::Rows:
       product.setRows(reinterpret_cast<const std::byte *>(first()),
                       operand.element(),
                       layout.rows > 1 ? layout.rowStride : layout.columns);
-      multiplyPacked(product);
-    } else {
-      multiplyFields(fields, operand.element(), product, scratch);
+      return multiplyPacked(product);
+    case Weights::Panels:
+      product.setPacked(packedExpert(), operand.data().element);
+      if (operand.isQuantized) // halves, times one number
+        product.alpha = *operand.views.scale.template as<float>();
+      return multiplyPacked(product);
+    case Weights::Rounded:
+      return packed ? roundedLoops().multiply(product, packedExpert(), scratch)
+                    : roundedLoops().multiply(product, scratch,
+                                              scratch + bytesOfPacked);
+    default:
+      return multiplyFields(fields, operand.element(), product, scratch);
     }
   }
 
   const ExpertOperand &operand;
   SumOrder order;
+  ExpertRounding rounding;
+  const std::byte *packed;
+  int64_t bytesOfPacked; ///< of one expert
   MatrixLayout layout;
   Weights weights;
-  int64_t expert = 0;
+  int64_t expert = 0; ///< the chosen one, as are these
   std::byte *scratch = nullptr;
-  Matrix<Acc> matrix; ///< of the chosen one, as are these
+  Matrix<Acc> matrix;
   FieldMatrix fields;
 };
 

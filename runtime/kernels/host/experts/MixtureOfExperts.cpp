@@ -20,6 +20,9 @@
 // `experts` = (all, first): of that many experts, up and down have e from
 // number `first` on; choices of others add nothing here.
 //
+// MixtureOfExpertsBFloat16 rounds both operands of both products to bfloat16, of
+// float or float16, as MatMulBFloat16 does.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/experts/ExpertActivation.h"
@@ -32,16 +35,18 @@ namespace shardc::runtime::host {
 namespace {
 
 constexpr char kName[] = "MixtureOfExperts";
+constexpr char kRounded[] = "MixtureOfExpertsBFloat16";
 constexpr int64_t kRows = 128; ///< tokens of an expert at a time
 
 template <typename T> class ExpertsRun {
   using Acc = Accumulator<T>;
 
 public:
-  ExpertsRun(const KernelCall &call, const ExpertProducts &products)
+  ExpertsRun(const KernelCall &call, const ExpertProducts &products,
+             ExpertRounding rounding)
       : call(call), tokens(call.inputs[kTokens]), y(call.outputs[0]),
-        up(products.up, sumOrderOf(call)),
-        down(products.down, sumOrderOf(call)) {
+        up(products.up, sumOrderOf(call), rounding, call.packed[0]),
+        down(products.down, sumOrderOf(call), rounding, call.packed[1]) {
     isSum = !keepsChoices(call);
     count = tokens.dims[0];
     choices = call.inputs[kIndices].dims[1];
@@ -56,7 +61,7 @@ public:
   }
 
   int64_t scratchBytes() const {
-    return ownBytes() + upBytes() + roundUp(down.scratchBytes(block));
+    return ownBytes() + upBytes() + alignBuffer(down.scratchBytes(block));
   }
 
   Status run() {
@@ -88,11 +93,10 @@ private:
     const int64_t bytes = (experts + 1 + count * choices) *
                               static_cast<int64_t>(sizeof(int64_t)) +
                           numbers * static_cast<int64_t>(sizeof(Acc));
-    return roundUp(bytes);
+    return alignBuffer(bytes);
   }
 
-  static int64_t roundUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-  int64_t upBytes() const { return roundUp(up.scratchBytes(block)); }
+  int64_t upBytes() const { return alignBuffer(up.scratchBytes(block)); }
 
   int64_t at(ExpertInput input, int64_t choice) const {
     const TensorView &view = call.inputs[input];
@@ -201,28 +205,52 @@ private:
   Acc *results = nullptr, *total = nullptr;
 };
 
-Status run(const KernelCall &call) {
+/// What a kernel takes: of what is rounded only that which has more bits.
+template <ExpertRounding Rounding>
+using TokenTypes = std::conditional_t<Rounding == ExpertRounding::None,
+                                      FloatTypes, TypeList<float, Float16>>;
+template <ExpertRounding Rounding>
+constexpr const char *kNameOf =
+    Rounding == ExpertRounding::None ? kName : kRounded;
+
+template <ExpertRounding Rounding> Status run(const KernelCall &call) {
+  constexpr const char *name = kNameOf<Rounding>;
   ExpertProducts products;
-  SHARDC_RETURN_IF_ERROR(products.read(call, kName));
+  SHARDC_RETURN_IF_ERROR(products.read(call, name));
   SHARDC_RETURN_IF_ERROR(
-      expectInRange(kName, call.inputs[kIndices], expertsOf(call).first));
-  return dispatch(FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
-    return ExpertsRun<typename decltype(tag)::Type>(call, products).run();
-  });
+      expectInRange(name, call.inputs[kIndices], expertsOf(call).first));
+  return dispatch(TokenTypes<Rounding>(), call.inputs[0].element, name,
+                  [&](auto tag) {
+                    return ExpertsRun<typename decltype(tag)::Type>(
+                               call, products, Rounding)
+                        .run();
+                  });
 }
 
+template <ExpertRounding Rounding>
 int64_t scratchBytes(const KernelCall &call) {
+  constexpr const char *name = kNameOf<Rounding>;
   ExpertProducts products;
-  if (!products.read(call, kName).isOk())
+  if (!products.read(call, name).isOk())
     return 0; // run reports it
-  return dispatchBytes(
-      FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
-        return ExpertsRun<typename decltype(tag)::Type>(call, products)
-            .scratchBytes();
-      });
+  return dispatchBytes(TokenTypes<Rounding>(), call.inputs[0].element, name,
+                       [&](auto tag) {
+                         return ExpertsRun<typename decltype(tag)::Type>(
+                                    call, products, Rounding)
+                             .scratchBytes();
+                       });
 }
 
-const HostKernelRegistration registration(kName, {run, scratchBytes});
+template <ExpertRounding Rounding> Kernel kernelOf() {
+  static const OperandPacking packings[] = {packingOfExperts(kUp, Rounding),
+                                            packingOfExperts(kDown, Rounding)};
+  return {run<Rounding>, scratchBytes<Rounding>, packings};
+}
+
+const HostKernelRegistration registration(kName,
+                                          kernelOf<ExpertRounding::None>());
+const HostKernelRegistration rounded(kRounded,
+                                     kernelOf<ExpertRounding::BFloat16>());
 
 } // namespace
 } // namespace shardc::runtime::host
