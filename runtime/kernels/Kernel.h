@@ -70,6 +70,9 @@ struct OperandPacking {
   int64_t (*bytes)(const TensorView &weights) = nullptr; ///< 0: as they lie
   void (*pack)(const TensorView &weights, std::byte *to) = nullptr;
   int rank = 2; ///< of what is packed
+  /// Of floats in 16 or 32 bits that are packed, run reads nothing else,
+  bool replaces = false;
+  int scale = -1; ///< but where this input is there
 };
 
 /// `run` does the work; `scratchBytes` (may be null: none) is asked once per

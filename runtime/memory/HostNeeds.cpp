@@ -9,6 +9,7 @@
 #include "runtime/program/Mesh.h"
 #include "runtime/program/ScalarEvaluator.h"
 #include "runtime/tensor/Ownership.h"
+#include "runtime/weights/ConstantMatrix.h"
 #include "runtime/weights/SliceUses.h"
 #include "runtime/weights/WeightLoader.h"
 
@@ -59,7 +60,7 @@ public:
   int64_t loading = 0; ///< computed, or read once to compute something
 
 private:
-  /// Whether the rank reads a slice where it lies.
+  /// Whether the rank reads a slice where it lies, or only to pack it.
   bool isInFile(const artifact::Buffer &buffer,
                 const artifact::Weight &weight) {
     if (buffer.kind() == artifact::BufferKind_Joined)
@@ -78,37 +79,13 @@ private:
     if (isContiguousBlock(dims, offset))
       return true;
     const std::optional<BlockLayout> block = BlockLayout::of(dims);
-    return block && reads->allow(buffer.source(), *block);
+    return (block && reads->takeRows(buffer.source(), *block)) ||
+           (!artifact::isSubByte(weight.element()) &&
+            reads->onlyPack(buffer.source()));
   }
 
   bool isFixed(uint32_t scalar) const {
     return (dependence[scalar] & kOnSymbols) == 0;
-  }
-
-  /// The last `rank` dims of a view, where they are the same bytes in all runs and
-  /// all that it has.
-  bool findMatrix(const artifact::View &view, int rank,
-                  TensorView &matrix) const {
-    const auto *dims = view.dims();
-    const auto inside = static_cast<uint32_t>(rank);
-    if (dims->size() < inside || !isFixed(view.offset()))
-      return false;
-    matrix.element = view.element();
-    matrix.rank = rank;
-    for (uint32_t d = 0; d < dims->size(); ++d) {
-      const uint32_t size = dims->Get(d), stride = view.strides()->Get(d);
-      const bool isInside = d + inside >= dims->size();
-      const bool isOne = isFixed(size) && scalars[size] == 1;
-      const bool isBroadcast = isFixed(stride) && scalars[stride] == 0;
-      if (isInside ? !isFixed(size) || !isFixed(stride)
-                   : !isOne && !isBroadcast)
-        return false;
-      if (isInside) {
-        matrix.dims[d + inside - dims->size()] = scalars[size];
-        matrix.strides[d + inside - dims->size()] = scalars[stride];
-      }
-    }
-    return true;
   }
 
   /// Matrices of products that every run computes.
@@ -145,7 +122,8 @@ private:
     const artifact::Weight *weight = weightOf(program, *buffer);
     TensorView matrix;
     if ((!weight && buffer->kind() != artifact::BufferKind_Persistent) ||
-        !findMatrix(*view, packing.rank, matrix))
+        !findConstantMatrix(program, dependence, scalars,
+                            static_cast<uint32_t>(index), packing.rank, matrix))
       return;
     const int64_t bytes = packing.bytes(matrix);
     if (bytes > 0)
@@ -180,7 +158,7 @@ private:
   const int rank, worldRank;
   const std::vector<uint8_t> dependence;
   std::vector<int64_t> scalars;
-  std::optional<BlockReads> reads; ///< once scalars are known
+  std::optional<SliceReads> reads; ///< once scalars are known
 };
 
 int64_t sum(const std::map<std::string, int64_t> &bytes) {

@@ -4,6 +4,7 @@
 #include "runtime/artifact/ScalarDependence.h"
 #include "runtime/base/Message.h"
 #include "runtime/kernels/Kernel.h"
+#include "runtime/weights/ConstantMatrix.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -217,32 +218,15 @@ Status RankPlan::bindCommunication(const PlanContext &context,
   return bindCollectiveOf(context, resources, into);
 }
 
-/// Whether a view is the same matrix in all runs, as its last two dims say (or
-/// the same matrices, as its last `inside` do): a plan keeps what was packed of it
-/// when it is bound to other sizes. W[0:s] is not, though it is one matrix where
-/// s is 1.
-static bool isConstantMatrix(const PlanContext &context, uint32_t index,
-                             std::span<const int64_t> scalars, int inside) {
-  const artifact::View *view = context.program.views()->Get(index);
+/// Whether a view is of a buffer that is the same in all runs.
+static bool isKept(const PlanContext &context, uint32_t view) {
   const artifact::BufferKind kind =
-      context.program.buffers()->Get(view->buffer())->kind();
-  if (kind != artifact::BufferKind_Weight &&
-      kind != artifact::BufferKind_Joined &&
-      kind != artifact::BufferKind_Persistent)
-    return false;
-  auto isFixed = [&](uint32_t scalar) {
-    return (context.dependence[scalar] & kOnSymbols) == 0;
-  };
-  const uint32_t rank = view->dims()->size();
-  const auto packed = static_cast<uint32_t>(inside);
-  bool isConstant = isFixed(view->offset()) && rank >= packed;
-  for (uint32_t d = 0; isConstant && d < rank; ++d) {
-    const uint32_t stride = view->strides()->Get(d);
-    const bool isBroadcast = d + packed < rank && scalars[stride] == 0;
-    isConstant =
-        isFixed(stride) && (isBroadcast || isFixed(view->dims()->Get(d)));
-  }
-  return isConstant;
+      context.program.buffers()
+          ->Get(context.program.views()->Get(view)->buffer())
+          ->kind();
+  return kind == artifact::BufferKind_Weight ||
+         kind == artifact::BufferKind_Joined ||
+         kind == artifact::BufferKind_Persistent;
 }
 
 Status RankPlan::packOperands(const PlanContext &context,
@@ -266,8 +250,10 @@ Status RankPlan::packOperand(const PlanContext &context,
     return Status::ok();
   const int32_t view =
       instruction.source->inputs()->Get(static_cast<uint32_t>(packing.input));
-  if (view < 0 || !isConstantMatrix(context, static_cast<uint32_t>(view),
-                                    scalars, packing.rank))
+  TensorView matrix;
+  if (view < 0 || !isKept(context, static_cast<uint32_t>(view)) ||
+      !findConstantMatrix(context.program, context.dependence, scalars,
+                          static_cast<uint32_t>(view), packing.rank, matrix))
     return Status::ok();
   TensorView operand = instruction.call.inputs[packing.input];
   const OperandSource &source =
@@ -275,15 +261,17 @@ Status RankPlan::packOperand(const PlanContext &context,
               static_cast<size_t>(packing.input)];
   operand.data = resources.fixedBuffers[source.buffer] + source.byteOffset;
   SHARDC_RETURN_IF_ERROR(resources.packed->find(
-      packing, operand, instruction.call.packed[index], unpacked));
+      packing, operand, resources.transients[source.buffer],
+      instruction.call.packed[index], unpacked));
   unpackedOf.resize(unpacked.size(),
                     static_cast<size_t>(&instruction - bound.data()));
   return Status::ok();
 }
 
-void RankPlan::packUntil(size_t instruction) {
+Status RankPlan::packUntil(size_t instruction) {
   while (hasUnpacked() && unpackedOf[nextUnpacked] <= instruction)
-    unpacked[nextUnpacked++].pack();
+    SHARDC_RETURN_IF_ERROR(unpacked[nextUnpacked++].pack());
+  return Status::ok();
 }
 
 Status RankPlan::checkOutput(const PlanContext &context, uint32_t index) const {

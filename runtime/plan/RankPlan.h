@@ -52,6 +52,8 @@ struct RankResources {
   std::span<std::byte *const> fixedBuffers;
   /// By buffer: how weights lie there; null: dense.
   std::span<const BlockLayout *const> blocks;
+  /// By buffer: what there is of weights that are only packed; null: they are there.
+  std::span<const TransientSlice *const> transients;
   std::span<const std::unique_ptr<Communicator>> communicators; ///< by group
   std::span<StageChannel *const> channels; ///< by instruction of `run`, or null
   const Device *device = nullptr;          ///< whose kernels are called
@@ -109,7 +111,7 @@ public:
   /// Whether some constant operand is not in its packed form yet.
   bool hasUnpacked() const { return nextUnpacked < unpacked.size(); }
   /// Packs those that instructions up to this one of instructions() read.
-  void packUntil(size_t instruction);
+  Status packUntil(size_t instruction);
   const std::vector<BoundCollective> &collectives() const {
     return boundCollectives;
   }

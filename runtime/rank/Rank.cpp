@@ -123,10 +123,15 @@ Status Rank::measureLimits() {
 }
 
 RankResources Rank::resourcesOf(RankProgram &own) {
-  return {place.rank,    own.fixedBuffers,
-          own.blocks,    own.communicators,
-          own.channels,  ownDevice,
-          library.get(), ownDevice->isHost() ? &packed : nullptr};
+  return {place.rank,
+          own.fixedBuffers,
+          own.blocks,
+          own.transients,
+          own.communicators,
+          own.channels,
+          ownDevice,
+          library.get(),
+          ownDevice->isHost() ? &packed : nullptr};
 }
 
 RunControl Rank::controlOf(std::span<InstructionTiming> timings) {

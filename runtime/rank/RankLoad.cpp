@@ -9,7 +9,7 @@ Status Rank::placeWeights(size_t profile) {
   const artifact::Program &program = own.program();
   SHARDC_RETURN_IF_ERROR(own.scalars.bindLoad(own.loaded.dependence));
   const std::span<const int64_t> scalars = own.scalars.mine();
-  const BlockReads reads(program, own.loaded.dependence, scalars);
+  const SliceReads reads(program, own.loaded.dependence, scalars);
   SHARDC_RETURN_IF_ERROR(loadWeights(
       place.artifact, own.loaded.number, place.weightsRank(), scalars,
       ownDevice->isHost() ? &reads : nullptr, weights, own.weights));
@@ -19,6 +19,7 @@ Status Rank::placeWeights(size_t profile) {
   const auto *buffers = program.buffers();
   own.fixedBuffers.assign(buffers->size(), nullptr);
   own.blocks.assign(buffers->size(), nullptr);
+  own.transients.assign(buffers->size(), nullptr);
   for (uint32_t b = 0; b < buffers->size(); ++b) {
     const artifact::Buffer *buffer = buffers->Get(b);
     int64_t bytes = scalars[buffer->bytes()];
@@ -30,6 +31,7 @@ Status Rank::placeWeights(size_t profile) {
                              place.rank, ", its buffer ", bytes);
       own.fixedBuffers[b] = const_cast<std::byte *>(own.weights.data[slice]);
       own.blocks[b] = own.weights.blocks[slice];
+      own.transients[b] = own.weights.transients[slice];
     } else if (buffer->kind() == artifact::BufferKind_Persistent) {
       SHARDC_RETURN_IF_ERROR(bufferBytes(program, b, scalars, bytes));
       DeviceBuffer memory;

@@ -18,9 +18,11 @@ struct RankProgram {
   const LoadedProgram &loaded;
   StageScalars scalars; ///< as what was bound last has them
   RankWeights weights;
-  std::vector<DeviceBuffer> persistent;    ///< while loading, in their order
-  std::vector<std::byte *> fixedBuffers;   ///< by buffer of the program
-  std::vector<const BlockLayout *> blocks; ///< likewise; null: it lies dense
+  std::vector<DeviceBuffer> persistent;  ///< while loading, in their order
+  std::vector<std::byte *> fixedBuffers; ///< by buffer of the program
+  // Likewise, of weights: null where they lie dense, and where they are there.
+  std::vector<const BlockLayout *> blocks;
+  std::vector<const TransientSlice *> transients;
   std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
   /// What a device's communicators and channels go over; empty on the host.
   std::vector<std::unique_ptr<Communicator>> hostCommunicators;

@@ -115,8 +115,7 @@ Status bringWeights(RankPlan &plan, size_t number, const RunControl &control) {
                                               end ? end->stage : -1,
                                               control.stream, control.failure));
   }
-  plan.packUntil(number);
-  return Status::ok();
+  return plan.packUntil(number);
 }
 
 /// A collective, or a value of another stage, is there. What is sent is not

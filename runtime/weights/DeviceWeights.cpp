@@ -1,51 +1,15 @@
 #include "runtime/weights/DeviceWeights.h"
 
-#include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
-#include "runtime/base/ThreadTeam.h"
-#include "runtime/tensor/ViewExtent.h"
+#include "runtime/weights/SliceCopy.h"
 
 #include <algorithm>
-#include <atomic>
 
 namespace shardc::runtime {
 namespace {
 
 /// Large enough for a device's copy engine, and for the host's threads.
 constexpr int64_t kPieceBytes = int64_t{16} << 20;
-/// What is worth a thread of its own: reading a file's pages costs more than
-/// copying them.
-constexpr int64_t kBytesPerThread = int64_t{1} << 20;
-
-/// The pages of a file that hold bytes [begin, end) of the slice, where it is read
-/// there. Between the runs of others lie pages of other ranks: those are read as
-/// they are packed.
-Status readPages(const WeightSlice &slice, int64_t begin, int64_t end) {
-  return slice.data
-             ? readMapped(slice.data + begin, static_cast<size_t>(end - begin))
-             : Status::ok();
-}
-
-/// Bytes [begin, end) of the packed slice to `to`; null: only its pages are
-/// read.
-Status copyOnThreads(const WeightSlice &slice, int64_t begin, int64_t end,
-                     std::byte *to) {
-  const int64_t parts = (end - begin + kBytesPerThread - 1) / kBytesPerThread;
-  std::atomic<bool> isRead = true;
-  std::atomic<int64_t> next = 0;
-  runOnTeam(parts, [&](int64_t) {
-    for (int64_t part; (part = next.fetch_add(1)) < parts;) {
-      const int64_t first = begin + part * kBytesPerThread;
-      const int64_t last = std::min(first + kBytesPerThread, end);
-      if (!isRead || !readPages(slice, first, last).isOk())
-        isRead = false;
-      else if (to)
-        copyPacked(slice, first, last, to + part * kBytesPerThread);
-    }
-  });
-  return isRead ? Status::ok() : readPages(slice, begin, end);
-}
-
 /// What waits for slice `next`; behind the last one that which waited for it.
 uint64_t stepOf(const ComingSlices &slices, size_t next) {
   return next < slices.list.size() ? slices.list[next].step
@@ -120,16 +84,6 @@ private:
   std::unique_ptr<DeviceEvent> sent[2];
 };
 
-/// The pages that were read to copy the slice leave the process.
-void releaseSource(const WeightSlice &slice) {
-  for (const WeightSlice *part : slice.parts)
-    releaseSource(*part);
-  if (slice.data)
-    releaseMapped(slice.data, static_cast<size_t>(slice.extent));
-  else if (slice.whole.data)
-    releaseMapped(slice.whole.data, extentOf(slice.whole).size());
-}
-
 /// Into the host's memory, which is where they are read. What stays where the file
 /// is mapped is brought into the system's cache, and into the process when it is
 /// read: most is packed once, and would be in memory twice until then.
@@ -138,12 +92,9 @@ Status fillHost(const ComingSlices &slices, bool readsFiles,
   for (size_t i = 0; i < slices.list.size(); ++i) {
     const ComingSlice &coming = slices.list[i];
     SHARDC_RETURN_IF_ERROR(watch.begins(coming, slices.end));
-    const bool stays = coming.slice->data != nullptr;
+    const bool stays = coming.slice->data || coming.slice->isTransient;
     if (readsFiles && stays) {
-      SHARDC_RETURN_IF_ERROR(
-          copyOnThreads(*coming.slice, 0, coming.slice->extent, nullptr));
-      releaseMapped(coming.slice->data,
-                    static_cast<size_t>(coming.slice->extent));
+      SHARDC_RETURN_IF_ERROR(readSource(*coming.slice));
     } else if (!stays) {
       SHARDC_RETURN_IF_ERROR(copyOnThreads(
           *coming.slice, 0, coming.slice->bytes, slices.to + coming.offset));
@@ -172,7 +123,7 @@ Status bringTo(Device &device, DeviceStream &stream, bool readsFiles,
 Status DeviceWeights::reserve(Device &device, ComingSlices &slices,
                               DeviceBuffer &to) {
   auto stays = [&](const ComingSlice &coming) {
-    return device.isHost() && coming.slice->data;
+    return device.isHost() && (coming.slice->data || coming.slice->isTransient);
   };
   for (ComingSlice &coming : slices.list) {
     coming.offset = slices.bytes;
@@ -184,10 +135,18 @@ Status DeviceWeights::reserve(Device &device, ComingSlices &slices,
                          " has no room for ", slices.bytes,
                          " bytes of weights; use more ranks");
   slices.to = to.data();
-  for (const ComingSlice &coming : slices.list)
-    places[coming.slice] = stays(coming)
-                               ? const_cast<std::byte *>(coming.slice->data)
-                               : slices.to + coming.offset;
+  for (const ComingSlice &coming : slices.list) {
+    std::byte *&place = places[coming.slice];
+    if (!stays(coming)) {
+      place = slices.to + coming.offset;
+    } else if (coming.slice->isTransient) {
+      TransientSlice &transient = transients[coming.slice];
+      SHARDC_RETURN_IF_ERROR(transient.reserve(*coming.slice));
+      place = transient.data();
+    } else {
+      place = const_cast<std::byte *>(coming.slice->data);
+    }
+  }
   return Status::ok();
 }
 
@@ -240,8 +199,13 @@ Status DeviceWeights::place(Device &device, DeviceStream &stream,
   SHARDC_RETURN_IF_ERROR(bringTo(device, stream, true, passing, nobody));
   SHARDC_RETURN_IF_ERROR(reserve(device, later, memory.emplace_back()));
   coming.push_back(std::move(later));
-  for (size_t w = 0; w < weights.slices.size(); ++w)
+  weights.transients.assign(weights.slices.size(), nullptr);
+  for (size_t w = 0; w < weights.slices.size(); ++w) {
     weights.data[w] = weights.slices[w] ? places[weights.slices[w]] : nullptr;
+    if (auto found = transients.find(weights.slices[w]);
+        found != transients.end())
+      weights.transients[w] = &found->second;
+  }
   return Status::ok();
 }
 

@@ -2,7 +2,7 @@
 //
 // Each slice (WeightLoader.h) has one place, whichever of the rank's programs
 // use it: on the host where it lies in its file, or memory that it is packed
-// into; on a device memory that it is copied to. Places are there at once, what
+// into, or none where products pack it for good (TransientSlice.h); on a device memory that it is copied to. Places are there at once, what
 // comes to them later, in the order in which it is first read:
 //
 //   place(...)     what the load-time program reads is there; goes again
@@ -18,6 +18,7 @@
 
 #include "runtime/device/DeviceBuffer.h"
 #include "runtime/weights/SliceUses.h"
+#include "runtime/weights/TransientSlice.h"
 #include "runtime/weights/WeightLoader.h"
 
 #include <map>
@@ -80,6 +81,7 @@ private:
   bool isComing(const WeightSlice *slice) const;
 
   std::map<const WeightSlice *, std::byte *> places;
+  std::map<const WeightSlice *, TransientSlice> transients; ///< a host's
   std::vector<DeviceBuffer> memory;
   std::vector<ComingSlices> coming; ///< by program
   // Of the program that is loaded.

@@ -51,7 +51,9 @@ PackedOperands::Key keyOf(const OperandPacking &packing,
 } // namespace
 
 Status PackedOperands::find(const OperandPacking &packing,
-                            const TensorView &operand, const std::byte *&packed,
+                            const TensorView &operand,
+                            const TransientSlice *transient,
+                            const std::byte *&packed,
                             std::vector<Unpacked> &unpacked) {
   packed = nullptr;
   TensorView matrix;
@@ -72,20 +74,29 @@ Status PackedOperands::find(const OperandPacking &packing,
   if (isNew)
     total += bytes;
   if (!entry->isPacked)
-    unpacked.push_back({&packing, matrix, entry});
+    unpacked.push_back({&packing, matrix, transient, entry});
   packed = entry->memory.data();
   return Status::ok();
 }
 
-void PackedOperands::Unpacked::pack() const {
+Status PackedOperands::Unpacked::pack() const {
   std::lock_guard lock(entry->mutex);
-  if (!entry->isPacked) {
-    packing->pack(matrix, entry->memory.data());
+  if (entry->isPacked)
+    return Status::ok();
+  TensorView from = matrix;
+  AlignedBuffer copy;
+  if (transient) {
+    SHARDC_RETURN_IF_ERROR(transient->copyTo(copy));
+    from.data = copy.data() + (matrix.data - transient->data());
+  }
+  packing->pack(from, entry->memory.data());
+  if (!transient) {
     // What others still read of them comes back when they do.
     const std::span<const std::byte> bytes = extentOf(matrix);
     releaseMapped(bytes.data(), bytes.size());
   }
   entry->isPacked = true;
+  return Status::ok();
 }
 
 } // namespace shardc::runtime

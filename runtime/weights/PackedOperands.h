@@ -12,8 +12,9 @@
 #define SHARDC_RUNTIME_WEIGHTS_PACKEDOPERANDS_H
 
 #include "runtime/base/AlignedBuffer.h"
-#include "runtime/kernels/Kernel.h"
 
+#include "runtime/kernels/Kernel.h"
+#include "runtime/weights/TransientSlice.h"
 #include <map>
 #include <memory>
 #include <mutex>
@@ -30,14 +31,16 @@ public:
   struct Unpacked {
     const OperandPacking *packing;
     TensorView matrix;
+    const TransientSlice *transient; ///< which it is a part of; null: none
     std::shared_ptr<Entry> entry;
     /// Nothing where another plan or rank has done it.
-    void pack() const;
+    Status pack() const;
   };
   /// Where it is, or will be once what is added to `unpacked` was packed. Null
   /// in `packed` where the packing has no form for this view.
   Status find(const OperandPacking &packing, const TensorView &operand,
-              const std::byte *&packed, std::vector<Unpacked> &unpacked);
+              const TransientSlice *transient, const std::byte *&packed,
+              std::vector<Unpacked> &unpacked);
   int64_t bytes() const { return total; }
 
   /// Where a matrix lies, its dims and strides, and how it is packed.

@@ -23,7 +23,7 @@ bool isAligned(const std::byte *data, int64_t bytes) {
 class Loader {
 public:
   Loader(const Artifact &artifact, const artifact::Program &program,
-         std::span<const int64_t> scalars, const BlockReads *reads,
+         std::span<const int64_t> scalars, const SliceReads *reads,
          WeightSlices &slices)
       : artifact(artifact), program(program), scalars(scalars), reads(reads),
         slices(slices) {}
@@ -61,11 +61,12 @@ private:
   const Artifact &artifact;
   const artifact::Program &program;
   std::span<const int64_t> scalars;
-  const BlockReads *reads;
+  const SliceReads *reads;
   WeightSlices &slices;
   // The slice of the weight at hand, and how that lies in the weight where rows
   // of it will do.
   std::optional<BlockLayout> block;
+  bool isTransient = false; ///< a copy of it will do while it is packed
   std::vector<OwnedRuns> dims;
   std::vector<int64_t> localDims;
   int64_t elementSize = 0; ///< 0 for elements that share a byte
@@ -108,7 +109,8 @@ Status Loader::pack(const TensorView &source) {
     slice.bytes = localBytes;
     slice.whole = source;
     slice.dims = dims;
-    slices.packedBytes += localBytes;
+    slice.isTransient = isTransient;
+    slices.packedBytes += isTransient ? 0 : localBytes;
     return Status::ok();
   }
   std::byte *memory = nullptr;
@@ -163,14 +165,16 @@ Status Loader::load(uint32_t number, bool isCopied, bool isPart,
   const artifact::Weight &weight = *program.weights()->Get(number);
   SHARDC_RETURN_IF_ERROR(resolve(weight));
   block = reads ? BlockLayout::of(dims) : std::nullopt;
-  if (block && !reads->allow(number, *block))
+  if (block && !reads->takeRows(number, *block))
     block.reset();
+  isTransient = !block && reads && reads->onlyPack(number);
   const int64_t mapped = slices.mappedBytes, packed = slices.packedBytes;
   // What one program joins, or has to have dense, another one may read as it is.
-  auto [known, isNew] = slices.known.try_emplace((isPart  ? "part "
-                                                  : block ? "block "
-                                                          : "") +
-                                                 keyOf(weight));
+  const char *kind = isPart        ? "part "
+                     : block       ? "block "
+                     : isTransient ? "transient "
+                                   : "";
+  auto [known, isNew] = slices.known.try_emplace(kind + keyOf(weight));
   if (isNew) {
     if (Status status = read(weight, isCopied); !status.isOk()) {
       slices.known.erase(known);
@@ -295,7 +299,7 @@ std::vector<char> findParts(const artifact::Program &program) {
 } // namespace
 
 Status loadWeights(const Artifact &artifact, size_t number, int rank,
-                   std::span<const int64_t> scalars, const BlockReads *reads,
+                   std::span<const int64_t> scalars, const SliceReads *reads,
                    WeightSlices &slices, RankWeights &weights) {
   const bool copies = artifact.manifest().copiesWeights;
   if (copies && slices.copied.empty())

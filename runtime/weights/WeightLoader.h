@@ -3,12 +3,12 @@
 // Finds them, mostly without reading them. A slice that is one aligned piece of
 // its file is used where it lies: a pointer into the mapping, no copy, shared
 // by all ranks; and so is, on a host, one that is a block of it, where its readers
-// take rows as they lie (BlockReads.h). Everything else is packed later, into memory
+// take rows as they lie (SliceReads.h). Everything else is packed later, into memory
 // of the rank (DeviceWeights.h), but for elements that share a byte: those are packed
 // here. Example, weight [96, 384] on rank 1 of tp = 2:
 //   split by rows    -> pointer to byte 48 * 384 * 4 of the weight
 //   split by columns -> pointer to byte 192 * 4, rows of 384; or 96 * 192 elements
-//                       to pack
+//                       to copy
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_WEIGHTS_WEIGHTLOADER_H
@@ -16,7 +16,7 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/base/AlignedBuffer.h"
-#include "runtime/weights/BlockReads.h"
+#include "runtime/weights/SliceReads.h"
 #include "runtime/weights/WeightSlice.h"
 
 #include <map>
@@ -25,6 +25,8 @@
 #include <vector>
 
 namespace shardc::runtime {
+
+class TransientSlice;
 
 /// What one rank holds of the weights, whichever of its programs need it: a
 /// prompt's and a step's slices that are alike are there once.
@@ -57,6 +59,8 @@ struct RankWeights {
   std::vector<int64_t> bytes; ///< of the local slice
   /// How it lies there; null: dense.
   std::vector<const BlockLayout *> blocks;
+  /// What there is in place of its bytes; null: these. Once it has a place.
+  std::vector<const TransientSlice *> transients;
 };
 
 /// Which slice a buffer of weights holds, by the order of RankWeights.
@@ -68,10 +72,10 @@ inline size_t sliceOf(const artifact::Program &program,
 }
 
 /// All weights of the artifact's program `number` for `rank`; `scalars` are its
-/// load scalars. `reads`: of that program, where a host reads them; null: blocks
-/// are packed.
+/// load scalars. `reads`: of that program, on a host; null: what is no one piece of
+/// its file is packed.
 Status loadWeights(const Artifact &artifact, size_t number, int rank,
-                   std::span<const int64_t> scalars, const BlockReads *reads,
+                   std::span<const int64_t> scalars, const SliceReads *reads,
                    WeightSlices &slices, RankWeights &weights);
 
 } // namespace shardc::runtime

@@ -26,7 +26,8 @@ namespace shardc::runtime {
 struct WeightSlice {
   const std::byte *data = nullptr; ///< null: it was not packed
   int64_t bytes = 0;
-  int64_t extent = 0; ///< bytes from `data` to behind its last one
+  bool isTransient = false; ///< a host need have it only while it is packed
+  int64_t extent = 0;       ///< bytes from `data` to behind its last one
   /// Of what lies at `data`; nothing: it lies dense.
   std::optional<BlockLayout> block = {};
   // What is packed if it was not: what is owned of each dim of the row-major

@@ -92,6 +92,14 @@ class WeightsInMemoryOnce(EndToEnd):
         np.savez(self.folder / "inputs.npz", ids=np.arange(8, dtype=np.int64).reshape(1, 8), **feeds)
         return path, 4 * parameters
 
+    def gpt(self):
+        """Its queries, keys and values are columns of one weight, of which a rank has three pieces."""
+        path, parameters = large.gpt(self.folder, layers=self.LAYERS, hidden=2 * self.HIDDEN, heads=self.HEADS, vocabulary=1024,
+                                     positions=64, type=TensorProto.FLOAT)  # fmt: skip
+        numbers = np.arange(8, dtype=np.int64).reshape(1, 8)
+        np.savez(self.folder / "inputs.npz", ids=numbers, places=numbers)
+        return path, 4 * parameters
+
     def peak(self, model, *flags):
         """Of a run on all ranks, in bytes: pages of files that are mapped count as well."""
         artifact = self.folder / "model.shard"
@@ -105,8 +113,9 @@ class WeightsInMemoryOnce(EndToEnd):
         return usage.ru_maxrss * 1024
 
     def test_under_any_plan(self):
-        for name, sizes in (("dense", {"inner": 4096}), ("experts", {"inner": 512, "experts": 8})):
-            model, weights = self.decoder(**sizes)
+        for name, make in (("dense", lambda: self.decoder(inner=4096)), ("experts", lambda: self.decoder(inner=512, experts=8)),
+                           ("in pieces", self.gpt)):  # fmt: skip
+            model, weights = make()
             rest = 60 << 20  # the program, its threads and the values of a run
             one = self.peak(model)
             self.assertLess(one, weights + rest)

@@ -127,6 +127,21 @@ static std::vector<TensorView> viewsOf(const std::vector<Tensor> &tensors,
   return views;
 }
 
+/// Where nobody can read: of what was packed nothing else is there.
+static std::byte *const kNowhere = reinterpret_cast<std::byte *>(1 << 20);
+
+static bool isReplaced(const OperandPacking &packing,
+                       const std::vector<TensorView> &inputs) {
+  const auto element = inputs[size_t(packing.input)].element;
+  const bool hasScale = packing.scale >= 0 &&
+                        size_t(packing.scale) < inputs.size() &&
+                        !inputs[size_t(packing.scale)].isAbsent();
+  return packing.replaces && !hasScale &&
+         (element == artifact::ElementType_Float32 ||
+          element == artifact::ElementType_Float16 ||
+          element == artifact::ElementType_BFloat16);
+}
+
 static Status run(std::string_view name, const std::vector<Tensor> &inputs,
                   const std::vector<Tensor> &outputs,
                   const Attributes &attributes, bool packs) {
@@ -135,7 +150,7 @@ static Status run(std::string_view name, const std::vector<Tensor> &inputs,
     return Status::error(StatusCode::Artifact,
                          "no kernel " + std::string(name));
   const std::vector<KernelAttribute> list = attributes.list();
-  const auto shapesIn = viewsOf(inputs, false), in = viewsOf(inputs, true);
+  auto shapesIn = viewsOf(inputs, false), in = viewsOf(inputs, true);
   const auto shapesOut = viewsOf(outputs, false), out = viewsOf(outputs, true);
   KernelCall call;
   call.inputs = shapesIn.data();
@@ -149,10 +164,14 @@ static Status run(std::string_view name, const std::vector<Tensor> &inputs,
   for (size_t i = 0; packs && i < kernel->packings.size(); ++i) {
     const OperandPacking &packing = kernel->packings[i];
     SHARDC_RETURN_IF_ERROR(packed.find(packing, in[size_t(packing.input)],
-                                       call.packed[i], unpacked));
+                                       /*transient=*/nullptr, call.packed[i],
+                                       unpacked));
   }
   for (const PackedOperands::Unpacked &each : unpacked)
-    each.pack();
+    SHARDC_RETURN_IF_ERROR(each.pack());
+  for (size_t i = 0; packs && i < kernel->packings.size(); ++i)
+    if (call.packed[i] && isReplaced(kernel->packings[i], in))
+      in[size_t(kernel->packings[i].input)].data = kNowhere;
   const int64_t bytes = kernel->scratchBytes ? kernel->scratchBytes(call) : 0;
 
   constexpr std::byte guard{0x7f};

@@ -49,12 +49,14 @@ protected:
     std::copy(strides, strides + 3, view.strides);
     return view;
   }
-  const std::byte *packed(PackedOperands &operands, const TensorView &view) {
+  const std::byte *packed(PackedOperands &operands, const TensorView &view,
+                          const TransientSlice *transient = nullptr) {
     const std::byte *found = nullptr;
     std::vector<PackedOperands::Unpacked> unpacked;
-    EXPECT_TRUE(operands.find(kFirstColumn, view, found, unpacked).isOk());
+    EXPECT_TRUE(
+        operands.find(kFirstColumn, view, transient, found, unpacked).isOk());
     for (const PackedOperands::Unpacked &each : unpacked)
-      each.pack();
+      EXPECT_TRUE(each.pack().isOk());
     return found;
   }
 };
@@ -81,6 +83,62 @@ TEST_F(PackedOperandsTest, LeavesSeveralMatricesAndOtherForms) {
   wide.dims[1] = 3;
   EXPECT_FALSE(packed(operands, wide));
   EXPECT_EQ(operands.bytes(), 0);
+}
+
+constexpr OperandPacking kEveryExpert = {
+    0,
+    [](const TensorView &view) {
+      return view.dims[0] * view.dims[1] * int64_t(sizeof(float));
+    },
+    [](const TensorView &view, std::byte *to) {
+      for (int64_t e = 0; e < view.dims[0]; ++e)
+        for (int64_t i = 0; i < view.dims[1]; ++i)
+          reinterpret_cast<float *>(to)[e * view.dims[1] + i] =
+              view.as<float>()[e * view.strides[0] + i * view.strides[1]];
+    },
+    /*rank=*/3};
+
+TEST_F(PackedOperandsTest, PacksMatricesOfExpertsAsOne) {
+  PackedOperands operands;
+  const std::byte *found = nullptr;
+  std::vector<PackedOperands::Unpacked> unpacked;
+  const TensorView experts = batched(2, 1);
+  ASSERT_TRUE(
+      operands.find(kEveryExpert, experts, nullptr, found, unpacked).isOk());
+  ASSERT_EQ(unpacked.size(), 1u);
+  EXPECT_TRUE(unpacked[0].pack().isOk());
+  const float *numbers = reinterpret_cast<const float *>(found);
+  EXPECT_EQ(std::vector<float>(numbers, numbers + 6),
+            (std::vector<float>{1, 3, 5, 2, 4, 6}));
+  // A matrix alone has none.
+  ASSERT_TRUE(
+      operands.find(kEveryExpert, matrix(), nullptr, found, unpacked).isOk());
+  EXPECT_FALSE(found);
+}
+
+/// Columns 0 and 2 of the memory as [2, 3], which are nowhere by themselves.
+TEST_F(PackedOperandsTest, CopiesOnlyWhatItPacks) {
+  WeightSlice slice;
+  slice.bytes = 4 * int64_t(sizeof(float));
+  slice.whole = matrix();
+  slice.whole.dims[0] = 2;
+  slice.whole.dims[1] = slice.whole.strides[0] = 3;
+  slice.dims = {OwnedRuns::whole(2), {3, 2, {{0, 1}, {2, 1}}}};
+  TransientSlice transient;
+  ASSERT_TRUE(transient.reserve(slice).isOk());
+  TensorView view = matrix();
+  view.data = transient.data();
+  view.dims[0] = 2;
+  PackedOperands operands;
+  const float *column =
+      reinterpret_cast<const float *>(packed(operands, view, &transient));
+  ASSERT_TRUE(column);
+  EXPECT_EQ(std::vector<float>(column, column + 2), (std::vector<float>{1, 4}));
+  // A part of it: its second row.
+  view.data += 2 * sizeof(float);
+  view.dims[0] = 1;
+  EXPECT_EQ(
+      *reinterpret_cast<const float *>(packed(operands, view, &transient)), 4);
 }
 
 TEST_F(PackedOperandsTest, RanksShareWhatLiesInTheSamePlace) {

@@ -37,13 +37,13 @@ void pack(LoadedRank &loaded) {
 }
 
 Status loadRank(const Artifact &artifact, int rank, LoadedRank &loaded,
-                bool readsBlocks = false) {
+                bool isHost = false) {
   const artifact::Program &program = artifact.program(0);
   const std::vector<uint8_t> dependence = scalarDependences(program);
   SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(
       program, dependence, coordinatesOf(program, rank), loaded.scalars));
-  const BlockReads ofHost(program, dependence, loaded.scalars);
-  const BlockReads *reads = readsBlocks ? &ofHost : nullptr;
+  const SliceReads ofHost(program, dependence, loaded.scalars);
+  const SliceReads *reads = isHost ? &ofHost : nullptr;
   SHARDC_RETURN_IF_ERROR(loadWeights(artifact, 0, rank, loaded.scalars, reads,
                                      loaded.slices, loaded.weights));
   if (!loaded.slices.copied.empty())
@@ -158,7 +158,7 @@ bool isReadInRows(const ProgramBuilder &program) {
   Artifact artifact;
   EXPECT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
   LoadedRank loaded;
-  const Status status = loadRank(artifact, 1, loaded, /*readsBlocks=*/true);
+  const Status status = loadRank(artifact, 1, loaded, /*isHost=*/true);
   EXPECT_TRUE(status.isOk()) << status.message();
   auto file = artifact.weightBytes(*artifact.program(0).weights()->Get(0));
   const bool isInFile = loaded.weights.data[0] == file.data() + 9 * 4;
@@ -207,6 +207,64 @@ TEST(WeightLoader, productsReadRowsWhereTheyLie) {
         auto some =
             p.view(w, {n, m}, {p.constant(9), p.constant(1)}, p.constant(0));
         auto y = p.value(Float32, {m, m});
+        p.run("MatMul", {int32_t(u), int32_t(some)}, {int32_t(y)});
+      })));
+}
+
+/// Packed q|k|v of each rank, which are no block, and who reads them.
+template <typename More> ProgramBuilder packedProgram(More more) {
+  ProgramBuilder p({{"tp", 2}});
+  auto c = p.coordinate(0), n = p.symbol("n", 0, 0), rows = p.constant(12),
+       two = p.constant(2), half = p.constant(6);
+  const Segment heads = {{p.constant(2), 2, c}, {p.constant(2), 1, 0}};
+  auto x = p.input("x", Float32, {p.whole(n), p.whole(rows)});
+  auto w = p.weight("w", Float32, {12, 12},
+                    {p.whole(rows), Layout{heads, heads, heads}},
+                    bytesOf(range(12 * 12)));
+  auto y = p.value(Float32, {n, half});
+  p.run("MatMul", {int32_t(x), int32_t(w)}, {int32_t(y)});
+  more(p, w, half, two);
+  return p;
+}
+
+bool isTransient(const ProgramBuilder &program) {
+  TestArtifact folder(program);
+  Artifact artifact;
+  EXPECT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
+  LoadedRank loaded;
+  const Status status = loadRank(artifact, 1, loaded, /*isHost=*/true);
+  EXPECT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(loaded.weights.blocks[0], nullptr);
+  EXPECT_EQ(loadedSlice(loaded, 0), expectedSlice(artifact, loaded, 0));
+  const bool isTransient = loaded.weights.slices[0]->isTransient;
+  EXPECT_EQ(loaded.slices.packedBytes, isTransient ? 0 : 12 * 6 * 4);
+  return isTransient;
+}
+
+TEST(WeightLoader, productsKeepNoCopiesOfWhatTheyPack) {
+  using Program = ProgramBuilder &;
+  EXPECT_TRUE(
+      isTransient(packedProgram([](Program, uint32_t, uint32_t, uint32_t) {})));
+  // A table is not packed,
+  EXPECT_FALSE(isTransient(
+      packedProgram([](Program p, uint32_t w, uint32_t half, uint32_t two) {
+        auto ids = p.input("ids", artifact::ElementType_Int64, {p.whole(two)});
+        auto found = p.value(Float32, {two, half});
+        p.run("Gather", {int32_t(w), int32_t(ids)}, {int32_t(found)});
+      })));
+  // nor is what multiplies from the left, or is another matrix in each run.
+  EXPECT_FALSE(isTransient(
+      packedProgram([](Program p, uint32_t w, uint32_t half, uint32_t two) {
+        auto u = p.input("u", Float32, {p.whole(half), p.whole(two)});
+        auto y = p.value(Float32, {p.constant(12), two});
+        p.run("MatMul", {int32_t(w), int32_t(u)}, {int32_t(y)});
+      })));
+  EXPECT_FALSE(isTransient(
+      packedProgram([](Program p, uint32_t w, uint32_t half, uint32_t two) {
+        auto m = p.symbol("m", 1, 1);
+        auto u = p.input("u", Float32, {p.whole(two), p.whole(m)});
+        auto some = p.view(w, {m, half}, {half, p.constant(1)}, p.constant(0));
+        auto y = p.value(Float32, {two, half});
         p.run("MatMul", {int32_t(u), int32_t(some)}, {int32_t(y)});
       })));
 }

@@ -52,13 +52,18 @@ void packExpert(const TensorView &weights, int64_t expert,
     packOperand(matrix, to);
 }
 
-OperandPacking packingOfExperts(int input, ExpertRounding rounding) {
-  constexpr int kRank = 3;
-  if (rounding == ExpertRounding::BFloat16)
-    return {input, packedBytes<ExpertRounding::BFloat16>,
-            packAll<ExpertRounding::BFloat16>, kRank};
-  return {input, packedBytes<ExpertRounding::None>,
-          packAll<ExpertRounding::None>, kRank};
+OperandPacking packingOfExperts(int input, int scale, ExpertRounding rounding) {
+  OperandPacking packing = {input,
+                            packedBytes<ExpertRounding::None>,
+                            packAll<ExpertRounding::None>,
+                            /*rank=*/3,
+                            /*replaces=*/true,
+                            scale};
+  if (rounding == ExpertRounding::BFloat16) {
+    packing.bytes = packedBytes<ExpertRounding::BFloat16>;
+    packing.pack = packAll<ExpertRounding::BFloat16>;
+  }
+  return packing;
 }
 
 } // namespace shardc::runtime::host

@@ -22,8 +22,8 @@ int64_t packedExpertBytes(const TensorView &weights, ExpertRounding rounding);
 void packExpert(const TensorView &weights, int64_t expert,
                 ExpertRounding rounding, std::byte *to);
 
-/// What a kernel asks for its operand `input`.
-OperandPacking packingOfExperts(int input, ExpertRounding rounding);
+/// What a kernel asks for its operand `input`, whose scale is another one.
+OperandPacking packingOfExperts(int input, int scale, ExpertRounding rounding);
 
 } // namespace shardc::runtime::host
 

@@ -242,8 +242,9 @@ int64_t scratchBytes(const KernelCall &call) {
 }
 
 template <ExpertRounding Rounding> Kernel kernelOf() {
-  static const OperandPacking packings[] = {packingOfExperts(kUp, Rounding),
-                                            packingOfExperts(kDown, Rounding)};
+  static const OperandPacking packings[] = {
+      packingOfExperts(kUp, kUpScale, Rounding),
+      packingOfExperts(kDown, kDownScale, Rounding)};
   return {run<Rounding>, scratchBytes<Rounding>, packings};
 }
 

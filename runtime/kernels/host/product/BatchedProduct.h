@@ -4,8 +4,8 @@
 // batch dims that B does not have (stride 0) become rows of A and C, so that
 //   A [2, 8, 96] strides {768, 96, 1}, B [2, 96, 192] strides {0, 192, 1}
 // is one product of 16 rows. A C with dense columns is computed as its
-// transpose; one with neither goes through scratch. A B that was packed once
-// (PackedMatrix.h) is multiplied as such. Many products are shared out to the
+// transpose, but for a B that was packed once (PackedMatrix.h), which is multiplied
+// as such; one with neither goes through scratch. Many products are shared out to the
 // threads, each of few by itself.
 //
 //===----------------------------------------------------------------------===//
@@ -27,10 +27,10 @@ template <typename T> class BatchedProduct {
   using Acc = Accumulator<T>;
 
 public:
-  /// Precondition: equal ranks of at least 2, and dims that fit. `packed` is B
-  /// or null; without `swaps` it is multiplied from the right in any case.
+  /// Precondition: equal ranks of at least 2, and dims that fit. `packed` is B or
+  /// null; where sums are of float nothing else of it is read.
   BatchedProduct(const TensorView &a, const TensorView &b, const TensorView &c,
-                 const std::byte *packed = nullptr, bool swaps = true,
+                 const std::byte *packed = nullptr,
                  SumOrder order = SumOrder::Fastest)
       : order(order) {
     const int row = c.rank - 2, column = c.rank - 1;
@@ -50,8 +50,10 @@ public:
     layoutB = {b.dims[row], b.dims[column], b.strides[row], b.strides[column]};
     layoutC = {rows, c.dims[column], rowStrideC, c.strides[column]};
     // Tiles add up in an order of their own: one product, one order.
-    swaps &= order == SumOrder::Fastest || !mayUseTiles;
-    isSwapped = swaps && !layoutC.hasDenseRows() && layoutC.isDense();
+    const bool mayBeSwapped = order == SumOrder::Fastest || !mayUseTiles;
+    const bool takesB = packed && std::is_same_v<Acc, float>;
+    isSwapped =
+        mayBeSwapped && !takesB && !layoutC.hasDenseRows() && layoutC.isDense();
     if (isSwapped) { // C^T = B^T A^T
       layoutA = std::exchange(layoutB, layoutA.transposed()).transposed();
       layoutC = layoutC.transposed();
@@ -347,7 +349,7 @@ inline int64_t productScratchBytes(const KernelCall &call, const char *kernel) {
         using T = typename decltype(tag)::Type;
         const BatchedProduct<T> product(call.inputs[0], call.inputs[1],
                                         call.outputs[0], call.packed[0],
-                                        /*swaps=*/true, sumOrderOf(call));
+                                        sumOrderOf(call));
         bytes = product.scratchBytes();
       });
   return known.isOk() ? bytes : 0;

@@ -41,8 +41,7 @@ Status run(const KernelCall &call) {
     using Acc = Accumulator<T>;
     const Acc alpha = Acc(Compute<T>(call.floatOr("alpha", 1.0)));
     const Acc beta = hasC ? Acc(Compute<T>(call.floatOr("beta", 1.0))) : Acc(0);
-    return BatchedProduct<T>(a, b, out, call.packed[0], /*swaps=*/true,
-                             sumOrderOf(call))
+    return BatchedProduct<T>(a, b, out, call.packed[0], sumOrderOf(call))
         .run(a.as<T>(), b.as<T>(), out.as<T>(), alpha, beta, call.scratch);
   });
 }

@@ -21,8 +21,7 @@ Status run(const KernelCall &call) {
   return dispatch(NumericTypes(), a.element, kName, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     using Acc = Accumulator<T>;
-    return BatchedProduct<T>(a, b, c, call.packed[0], /*swaps=*/true,
-                             sumOrderOf(call))
+    return BatchedProduct<T>(a, b, c, call.packed[0], sumOrderOf(call))
         .run(a.as<T>(), b.as<T>(), c.as<T>(), Acc(1), Acc(0), call.scratch);
   });
 }

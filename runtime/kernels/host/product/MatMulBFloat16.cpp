@@ -43,7 +43,7 @@ struct Operands {
   /// B is another's.
   template <typename T> BatchedProduct<T> product() const {
     static constexpr std::byte elsewhere{};
-    return BatchedProduct<T>(a, b, out, &elsewhere, /*swaps=*/false);
+    return BatchedProduct<T>(a, b, out, &elsewhere);
   }
 };
 
@@ -101,7 +101,8 @@ void pack(const TensorView &matrix, std::byte *to) {
   roundedLoops().pack(matrix, to, SourcePages::Leave);
 }
 
-constexpr OperandPacking kPackings[] = {{1, packedBytes, pack}};
+constexpr OperandPacking kPackings[] = {
+    {1, packedBytes, pack, /*rank=*/2, /*replaces=*/true}};
 const HostKernelRegistration registration(kName,
                                           {run, scratchBytes, kPackings});
 

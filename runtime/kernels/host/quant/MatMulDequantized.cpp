@@ -58,7 +58,7 @@ Status multiplyPanel(const KernelCall &call, Operands part, int64_t bytes) {
   SHARDC_RETURN_IF_ERROR(dequantize(call, kName, part.b));
   using Acc = Accumulator<T>;
   return BatchedProduct<T>(part.a, panel, part.c, /*packed=*/nullptr,
-                           /*swaps=*/true, sumOrderOf(call))
+                           sumOrderOf(call))
       .run(part.a.as<T>(), panel.as<T>(), part.c.as<T>(), Acc(1), Acc(0),
            call.scratch + bytes);
 }
@@ -181,7 +181,7 @@ template <typename T> int64_t panelScratchBytes(Operands part, SumOrder order) {
   const int64_t bytes = panelBytes(part);
   part = part.columns(0, std::min(kPanel, part.c.dims[part.column()]));
   return bytes + BatchedProduct<T>(part.a, panelFor(part, nullptr), part.c,
-                                   /*packed=*/nullptr, /*swaps=*/true, order)
+                                   /*packed=*/nullptr, order)
                      .scratchBytes();
 }
 
