@@ -10,11 +10,11 @@ namespace {
 
 /// The bytes from a view's first element in memory to its last, from where the
 /// view points.
-struct Extent {
+struct Reach {
   int64_t begin = 0, bytes = 0;
 };
 
-Extent extentOf(const TensorView &view) {
+Reach reachOf(const TensorView &view) {
   if (view.numElements() == 0)
     return {};
   int64_t first = view.skipped, last = view.skipped;
@@ -54,7 +54,7 @@ Status Staging::reserve(DeviceBuffer &buffer, int64_t bytes) {
 
 Status Staging::startInto(DeviceBuffer &buffer, const TensorView &view,
                           TensorView &onHost) {
-  const Extent extent = extentOf(view);
+  const Reach extent = reachOf(view);
   // An earlier store may still read what this is about to write or replace.
   if (buffer.size() < extent.bytes)
     SHARDC_RETURN_IF_ERROR(stream.synchronize());
@@ -101,7 +101,7 @@ Status Staging::store(const TensorView &onHost, const TensorView &view) {
   SHARDC_RETURN_IF_ERROR(startInto(around, view, target));
   SHARDC_RETURN_IF_ERROR(stream.synchronize());
   copyView(target, onHost);
-  const Extent extent = extentOf(view);
+  const Reach extent = reachOf(view);
   return stream.copy(view.data + extent.begin, around.data(),
                      {.rowBytes = extent.bytes}, CopyDirection::HostToDevice);
 }

@@ -64,7 +64,8 @@ struct KernelCall {
 /// Another arrangement of an operand, made once where it is a matrix of weights
 /// (or of what was computed of them at load) that is the same in all runs: the
 /// last two dims of `input`, all others being of size 1 or broadcast. Of rank 3
-/// it is of several matrices, those of experts.
+/// it is of several matrices, those of experts: what is packed of each, one after
+/// the other.
 struct OperandPacking {
   int input = 0;
   int64_t (*bytes)(const TensorView &weights) = nullptr; ///< 0: as they lie

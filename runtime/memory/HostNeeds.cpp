@@ -43,7 +43,8 @@ public:
       if (buffer->kind() == artifact::BufferKind_Persistent)
         loading += alignBuffer(size);
       const artifact::Weight *weight = weightOf(program, *buffer);
-      if (!weight || !isShown[b] || isInFile(*buffer, *weight))
+      if (!weight || !isShown[b] || isInFile(*buffer, *weight) ||
+          isTransient(*buffer, *weight))
         continue;
       if (stays[sliceOf(program, *buffer)])
         slices[message(weight->file(), ' ', weight->offset(), ' ', size)] =
@@ -60,13 +61,27 @@ public:
   int64_t loading = 0; ///< computed, or read once to compute something
 
 private:
-  /// Whether the rank reads a slice where it lies, or only to pack it.
+  /// A rank that is not there for it has zeros in memory.
+  bool isAbsent(const artifact::Weight &weight) const {
+    return weight.present() >= 0 &&
+           scalars[static_cast<size_t>(weight.present())] == 0;
+  }
+
+  /// Of a slice that is not in its file: whether there is a copy of it only while it
+  /// is packed.
+  bool isTransient(const artifact::Buffer &buffer,
+                   const artifact::Weight &weight) const {
+    return buffer.kind() == artifact::BufferKind_Weight && !isAbsent(weight) &&
+           !artifact::isSubByte(weight.element()) &&
+           reads->onlyPack(buffer.source());
+  }
+
+  /// Whether the rank reads a slice where it lies.
   bool isInFile(const artifact::Buffer &buffer,
                 const artifact::Weight &weight) {
     if (buffer.kind() == artifact::BufferKind_Joined)
       return false;
-    if (weight.present() >= 0 &&
-        scalars[static_cast<size_t>(weight.present())] == 0)
+    if (isAbsent(weight))
       return false;
     // A rank's own file has its slices one after the other.
     if (artifact.manifest().copiesWeights &&
@@ -76,12 +91,20 @@ private:
     if (!resolveLayouts(*weight.layout(), scalars, dims).isOk())
       return true; // an error when it is loaded
     int64_t offset = 0;
-    if (isContiguousBlock(dims, offset))
+    if (isContiguousBlock(dims, offset) && isAddressable(weight, offset))
       return true;
     const std::optional<BlockLayout> block = BlockLayout::of(dims);
-    return (block && reads->takeRows(buffer.source(), *block)) ||
-           (!artifact::isSubByte(weight.element()) &&
-            reads->onlyPack(buffer.source()));
+    return block && isAddressable(weight, block->first()) &&
+           reads->takeRows(buffer.source(), *block);
+  }
+
+  /// Whether an element of the file is where one may be read.
+  static bool isAddressable(const artifact::Weight &weight, int64_t element) {
+    const auto bytes =
+        static_cast<uint64_t>(artifact::elementBytes(weight.element()));
+    return bytes > 0
+               ? weight.offset() % bytes == 0
+               : element * artifact::elementBits(weight.element()) % 8 == 0;
   }
 
   bool isFixed(uint32_t scalar) const {

@@ -270,7 +270,10 @@ Status RankPlan::packOperand(const PlanContext &context,
 
 Status RankPlan::packUntil(size_t instruction) {
   while (hasUnpacked() && unpackedOf[nextUnpacked] <= instruction)
-    SHARDC_RETURN_IF_ERROR(unpacked[nextUnpacked++].pack());
+    if (Status status = unpacked[nextUnpacked].pack(); status.isOk())
+      ++nextUnpacked;
+    else
+      return status; // a later run tries again
   return Status::ok();
 }
 

@@ -1,5 +1,6 @@
 //===- RankLoad.cpp - Places of weights, and what is computed of them -----===//
 #include "runtime/base/Message.h"
+#include "runtime/program/ViewResolver.h"
 #include "runtime/rank/Rank.h"
 
 namespace shardc::runtime {
@@ -85,17 +86,33 @@ void Rank::endLoading(size_t profile) {
       own.fixedBuffers[b] = nullptr;
 }
 
+/// What runs read of it; what only led there goes.
 Status Rank::shareLoaded(size_t profile) {
   RankProgram &own = *programs[profile];
-  std::vector<std::byte *> places;
-  SHARDC_RETURN_IF_ERROR(loaded.take(std::move(own.persistent), staging.get(),
-                                     /*isAlone=*/programs.size() == 1, places));
-  own.persistent.clear();
-  auto next = places.begin();
-  for (uint32_t b = 0; b < own.fixedBuffers.size(); ++b)
-    if (own.program().buffers()->Get(b)->kind() ==
+  std::vector<char> isRead(own.fixedBuffers.size());
+  const std::vector<char> used = usedViews(own.program());
+  for (uint32_t v = 0; v < used.size(); ++v)
+    isRead[own.program().views()->Get(v)->buffer()] |= used[v];
+  std::vector<uint32_t> kept;
+  std::vector<DeviceBuffer> values;
+  auto value = own.persistent.begin();
+  for (uint32_t b = 0; b < own.fixedBuffers.size(); ++b) {
+    if (own.program().buffers()->Get(b)->kind() !=
         artifact::BufferKind_Persistent)
-      own.fixedBuffers[b] = *next++;
+      continue;
+    own.fixedBuffers[b] = nullptr;
+    if (isRead[b]) {
+      kept.push_back(b);
+      values.push_back(std::move(*value));
+    }
+    ++value;
+  }
+  own.persistent.clear();
+  std::vector<std::byte *> places;
+  SHARDC_RETURN_IF_ERROR(loaded.take(std::move(values), staging.get(),
+                                     /*isAlone=*/programs.size() == 1, places));
+  for (size_t i = 0; i < kept.size(); ++i)
+    own.fixedBuffers[kept[i]] = places[i];
   return Status::ok();
 }
 

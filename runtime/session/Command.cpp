@@ -8,9 +8,9 @@ namespace shardc::runtime {
 namespace {
 
 /// Takes words one by one; all are 0 once something was wrong.
-class Reader {
+class CommandReader {
 public:
-  explicit Reader(std::span<const int64_t> words) : words(words) {}
+  explicit CommandReader(std::span<const int64_t> words) : words(words) {}
 
   /// In [0, most].
   int64_t take(int64_t most = INT64_MAX) {
@@ -34,7 +34,7 @@ private:
   bool isWrong = false;
 };
 
-void readInput(Reader &from, CommandInput &input) {
+void readInput(CommandReader &from, CommandInput &input) {
   input.input = from.take();
   input.element =
       static_cast<ElementType>(from.take(artifact::ElementType_MAX));
@@ -83,7 +83,7 @@ void append(const Command &command, std::vector<int64_t> &words) {
 
 Status decode(std::span<const int64_t> words, Command &command) {
   command = {};
-  Reader from(words);
+  CommandReader from(words);
   command.kind = static_cast<Command::Kind>(
       from.take(static_cast<int64_t>(Command::Kind::End)));
   command.number = from.take();

@@ -3,6 +3,7 @@
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
 #include "runtime/kernels/StridedLoop.h"
+#include "runtime/tensor/CopyView.h"
 #include "runtime/tensor/ViewExtent.h"
 
 namespace shardc::runtime {
@@ -74,8 +75,25 @@ Status PackedOperands::find(const OperandPacking &packing,
   if (isNew)
     total += bytes;
   if (!entry->isPacked)
-    unpacked.push_back({&packing, matrix, transient, entry});
+    unpacked.emplace_back(packing, matrix, transient, entry);
   packed = entry->memory.data();
+  return Status::ok();
+}
+
+Status PackedOperands::Unpacked::packOne(const TensorView &one,
+                                         std::byte *to) const {
+  const std::span<const std::byte> bytes = extentOf(one);
+  TensorView from = one;
+  std::unique_ptr<GrowingMemory> copy;
+  if (transient) {
+    const int64_t begin = bytes.data() - transient->data();
+    SHARDC_RETURN_IF_ERROR(transient->copyTo(
+        begin, begin + static_cast<int64_t>(bytes.size()), copy));
+    from.data = copy->data() + (one.data - bytes.data());
+  }
+  packing->pack(from, to);
+  if (!transient) // what others still read of them comes back when they do
+    releaseMapped(bytes.data(), bytes.size());
   return Status::ok();
 }
 
@@ -83,17 +101,14 @@ Status PackedOperands::Unpacked::pack() const {
   std::lock_guard lock(entry->mutex);
   if (entry->isPacked)
     return Status::ok();
-  TensorView from = matrix;
-  AlignedBuffer copy;
-  if (transient) {
-    SHARDC_RETURN_IF_ERROR(transient->copyTo(copy));
-    from.data = copy.data() + (matrix.data - transient->data());
-  }
-  packing->pack(from, entry->memory.data());
-  if (!transient) {
-    // What others still read of them comes back when they do.
-    const std::span<const std::byte> bytes = extentOf(matrix);
-    releaseMapped(bytes.data(), bytes.size());
+  // Experts one by one, so that there is a copy of no more.
+  const int64_t count = packing->rank > 2 ? matrix.dims[0] : 1;
+  std::byte *to = entry->memory.data();
+  for (int64_t i = 0; i < count; ++i) {
+    const TensorView one =
+        packing->rank > 2 ? narrowed(matrix, 0, i, 1) : matrix;
+    SHARDC_RETURN_IF_ERROR(packOne(one, to));
+    to += packing->bytes(one);
   }
   entry->isPacked = true;
   return Status::ok();

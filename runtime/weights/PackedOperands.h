@@ -28,13 +28,24 @@ class PackedOperands {
 public:
   struct Entry;
   /// A matrix that may not be packed yet.
-  struct Unpacked {
+  class Unpacked {
+  public:
+    /// `transient`: what it is a part of; null: its bytes are there.
+    Unpacked(const OperandPacking &packing, const TensorView &matrix,
+             const TransientSlice *transient, std::shared_ptr<Entry> entry)
+        : packing(&packing), matrix(matrix), transient(transient),
+          entry(std::move(entry)) {}
+    /// Nothing where another plan or rank has done it. After an error it may be
+    /// tried again.
+    Status pack() const;
+
+  private:
+    Status packOne(const TensorView &one, std::byte *to) const;
+
     const OperandPacking *packing;
     TensorView matrix;
-    const TransientSlice *transient; ///< which it is a part of; null: none
+    const TransientSlice *transient;
     std::shared_ptr<Entry> entry;
-    /// Nothing where another plan or rank has done it.
-    Status pack() const;
   };
   /// Where it is, or will be once what is added to `unpacked` was packed. Null
   /// in `packed` where the packing has no form for this view.

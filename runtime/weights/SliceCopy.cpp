@@ -13,6 +13,8 @@ namespace {
 /// What is worth a thread of its own: reading a file's pages costs more than
 /// copying them.
 constexpr int64_t kBytesPerThread = int64_t{1} << 20;
+/// What is read only to be in the system's cache.
+constexpr int64_t kPiece = 16 << 10;
 
 /// Calls read(begin, end) for parts of so many bytes; false where it is for one.
 template <typename Read> bool readOnThreads(int64_t bytes, Read read) {
@@ -61,12 +63,22 @@ Status copyOnThreads(const WeightSlice &slice, int64_t begin, int64_t end,
 }
 
 Status readSource(const WeightSlice &slice) {
+  const bool isDense =
+      slice.data && (!slice.block || artifact::isSubByte(slice.whole.element));
   const std::span<const std::byte> source = sourceOf(slice);
-  const auto bytes = static_cast<int64_t>(source.size());
+  const int64_t bytes =
+      isDense ? static_cast<int64_t>(source.size()) : slice.bytes;
   const bool isRead = readOnThreads(bytes, [&](int64_t begin, int64_t end) {
-    const bool isThere = readPages(source.data(), begin, end).isOk();
-    releaseMapped(source.data() + begin, static_cast<size_t>(end - begin));
-    return isThere;
+    if (isDense) {
+      const bool isThere = readPages(source.data(), begin, end).isOk();
+      releaseMapped(source.data() + begin, static_cast<size_t>(end - begin));
+      return isThere;
+    }
+    std::byte piece[kPiece];
+    for (int64_t at = begin; at < end; at += kPiece)
+      copyPacked(slice, at, std::min(at + kPiece, end), piece);
+    releaseSource(slice);
+    return true;
   });
   return isRead ? Status::ok() : readPages(source.data(), 0, bytes);
 }

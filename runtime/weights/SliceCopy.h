@@ -11,8 +11,8 @@ namespace shardc::runtime {
 /// be read.
 Status copyOnThreads(const WeightSlice &slice, int64_t begin, int64_t end,
                      std::byte *to);
-/// Brings what the slice is made of into the system's cache, and not into the
-/// process.
+/// Brings what the slice is made of, and not what lies between, into the system's
+/// cache, and not into the process.
 Status readSource(const WeightSlice &slice);
 /// The pages of a file that the slice is made of leave the process.
 void releaseSource(const WeightSlice &slice);

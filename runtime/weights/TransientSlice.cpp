@@ -1,37 +1,34 @@
 #include "runtime/weights/TransientSlice.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/device/host/HostPages.h"
 #include "runtime/weights/SliceCopy.h"
 
-#include <cerrno>
-#include <cstring>
-#include <sys/mman.h>
+#include <algorithm>
 
 namespace shardc::runtime {
 
-TransientSlice::~TransientSlice() {
-  if (addresses)
-    (void)munmap(addresses, length);
-}
-
 Status TransientSlice::reserve(const WeightSlice &of) {
-  length = static_cast<size_t>(of.bytes);
-  void *at = mmap(nullptr, length, PROT_NONE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED)
-    return artifactError("no addresses for ", of.bytes,
-                         " bytes of a weight: ", std::strerror(errno));
   slice = &of;
-  addresses = static_cast<std::byte *>(at);
-  return Status::ok();
+  addresses = reserveHostPages(of.bytes);
+  return addresses ? Status::ok()
+                   : artifactError("no addresses for ", of.bytes,
+                                   " bytes of a weight");
 }
 
-Status TransientSlice::copyTo(AlignedBuffer &copy) const {
-  if (!copy.allocate(slice->bytes))
-    return artifactError("out of memory for ", slice->bytes,
+Status TransientSlice::copyTo(int64_t begin, int64_t end,
+                              std::unique_ptr<GrowingMemory> &copy) const {
+  copy = reserveHostPages(end - begin);
+  if (!copy || !copy->commit(end - begin))
+    return artifactError("out of memory for ", end - begin,
                          " bytes of a weight that is packed; use more ranks");
-  SHARDC_RETURN_IF_ERROR(copyOnThreads(*slice, 0, slice->bytes, copy.data()));
-  releaseSource(*slice);
+  // The pages that it reads are more than it takes of them.
+  constexpr int64_t kPiece = int64_t{4} << 20;
+  for (int64_t at = begin; at < end; at += kPiece) {
+    SHARDC_RETURN_IF_ERROR(copyOnThreads(*slice, at, std::min(at + kPiece, end),
+                                         copy->data() + (at - begin)));
+    releaseSource(*slice);
+  }
   return Status::ok();
 }
 

@@ -6,35 +6,33 @@
 //
 //   TransientSlice slice;
 //   slice.reserve(columns)             addresses
-//   slice.copyTo(buffer)               what lies at slice.data(), elsewhere
+//   slice.copyTo(0, 4096, copy)        what lies at slice.data(), elsewhere
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_WEIGHTS_TRANSIENTSLICE_H
 #define SHARDC_RUNTIME_WEIGHTS_TRANSIENTSLICE_H
 
-#include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Status.h"
+#include "runtime/device/GrowingMemory.h"
 #include "runtime/weights/WeightSlice.h"
+
+#include <memory>
 
 namespace shardc::runtime {
 
 class TransientSlice {
 public:
-  TransientSlice() = default;
-  TransientSlice(const TransientSlice &) = delete;
-  TransientSlice &operator=(const TransientSlice &) = delete;
-  ~TransientSlice();
-
   /// Of a slice with a `whole`, which lives longer.
   Status reserve(const WeightSlice &slice);
-  std::byte *data() const { return addresses; }
-  /// The pages of the file that it is made of leave the process.
-  Status copyTo(AlignedBuffer &copy) const;
+  std::byte *data() const { return addresses->data(); }
+  /// Bytes [begin, end) of it, in memory that goes back to the system. The pages of
+  /// the file that they are made of leave the process.
+  Status copyTo(int64_t begin, int64_t end,
+                std::unique_ptr<GrowingMemory> &copy) const;
 
 private:
   const WeightSlice *slice = nullptr;
-  std::byte *addresses = nullptr;
-  size_t length = 0;
+  std::unique_ptr<GrowingMemory> addresses; ///< with nothing at them
 };
 
 } // namespace shardc::runtime

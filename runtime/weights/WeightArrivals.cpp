@@ -5,7 +5,7 @@
 namespace shardc::runtime {
 
 /// How often one that waits looks whether a rank of its stage has failed.
-static constexpr std::chrono::milliseconds kLook{20};
+static constexpr std::chrono::milliseconds kLookAgain{20};
 
 void WeightArrivals::expect(int stage, size_t numRanks) {
   Stage &mine = stages[static_cast<size_t>(stage)];
@@ -53,7 +53,7 @@ Status WeightArrivals::await(int stage, uint64_t steps,
       return failed;
     if (failure && failure->failed())
       return failure->status();
-    changed.wait_for(lock, kLook);
+    changed.wait_for(lock, kLookAgain);
   }
   return Status::ok();
 }

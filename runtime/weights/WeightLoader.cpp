@@ -110,7 +110,7 @@ Status Loader::pack(const TensorView &source) {
     slice.whole = source;
     slice.dims = dims;
     slice.isTransient = isTransient;
-    slices.packedBytes += isTransient ? 0 : localBytes;
+    (isTransient ? slices.mappedBytes : slices.packedBytes) += localBytes;
     return Status::ok();
   }
   std::byte *memory = nullptr;
@@ -167,13 +167,14 @@ Status Loader::load(uint32_t number, bool isCopied, bool isPart,
   block = reads ? BlockLayout::of(dims) : std::nullopt;
   if (block && !reads->takeRows(number, *block))
     block.reset();
-  isTransient = !block && reads && reads->onlyPack(number);
+  isTransient = reads && reads->onlyPack(number);
   const int64_t mapped = slices.mappedBytes, packed = slices.packedBytes;
   // What one program joins, or has to have dense, another one may read as it is.
-  const char *kind = isPart        ? "part "
-                     : block       ? "block "
-                     : isTransient ? "transient "
-                                   : "";
+  std::string kind;
+  if (isPart)
+    kind = "part ";
+  else
+    kind = message(block ? "block " : "", isTransient ? "transient " : "");
   auto [known, isNew] = slices.known.try_emplace(kind + keyOf(weight));
   if (isNew) {
     if (Status status = read(weight, isCopied); !status.isOk()) {
@@ -234,6 +235,8 @@ bool Loader::takeBlock(const TensorView &whole) {
     return false;
   setData(start.data);
   slice.extent = artifact::storageBytes(whole.element, block->extent());
+  slice.whole = whole;
+  slice.dims = dims;
   slice.block = block;
   slices.mappedBytes += localBytes;
   return true;

@@ -31,7 +31,7 @@ class TransientSlice;
 /// What one rank holds of the weights, whichever of its programs need it: a
 /// prompt's and a step's slices that are alike are there once.
 struct WeightSlices {
-  int64_t mappedBytes = 0; ///< read where they lie
+  int64_t mappedBytes = 0; ///< read where they lie, or to be packed from there
   int64_t packedBytes = 0; ///< in memory of this rank
 
   /// By file, place, element and what is owned of each dim.

@@ -89,7 +89,7 @@ void copyJoined(const WeightSlice &slice, int64_t row, int64_t begin,
 
 void copyPacked(const WeightSlice &slice, int64_t begin, int64_t end,
                 std::byte *to) {
-  if (slice.data) {
+  if (slice.data && !slice.block) {
     std::memcpy(to, slice.data + begin, static_cast<size_t>(end - begin));
     return;
   }

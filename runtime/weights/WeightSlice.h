@@ -30,8 +30,8 @@ struct WeightSlice {
   int64_t extent = 0;       ///< bytes from `data` to behind its last one
   /// Of what lies at `data`; nothing: it lies dense.
   std::optional<BlockLayout> block = {};
-  // What is packed if it was not: what is owned of each dim of the row-major
-  // `whole`, whose elements have at least a byte.
+  // What is packed if it was not, or lies as a block: what is owned of each dim of
+  // the row-major `whole`; what is packed has elements of at least a byte.
   TensorView whole = {};
   std::vector<OwnedRuns> dims = {};
   // Or it is joined: in each of so many rows, a row of each of these.

@@ -53,7 +53,7 @@ TEST(Profiles, requestsThatNoneIsForSayIt) {
 }
 
 TEST(Profiles, loadedValuesAreKeptOnce) {
-  TestArtifact one(profile(true)), both(profile(true));
+  TestArtifact one(profile(false)), both(profile(false));
   both.addProgram(profile(false));
   OpenSession alone(one), shared(both);
   const RankMemory expected = alone.session->rankMemory()[1];
@@ -61,6 +61,14 @@ TEST(Profiles, loadedValuesAreKeptOnce) {
   EXPECT_EQ(expected.loadedBytes, 16);
   EXPECT_EQ(found.loadedBytes, 16);
   EXPECT_EQ(found.weightBytes, expected.weightBytes);
+}
+
+TEST(Profiles, loadedValuesThatNoRunReadsGo) {
+  TestArtifact artifact(profile(/*isStep=*/true));
+  OpenSession s(artifact);
+  EXPECT_EQ(s.session->rankMemory()[1].loadedBytes, 0);
+  ASSERT_TRUE(s.run({Floats({5, 7}, {1, 2}).as("x")}).isOk());
+  EXPECT_EQ(s.floats(0), (std::vector<float>{15, 21}));
 }
 
 TEST(Profiles, conditionsOnDimsThatThereAreNot) {
