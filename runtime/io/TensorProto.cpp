@@ -52,9 +52,9 @@ constexpr TypeCode kTypes[] = {
     {26, kInt32Data},  {25, kInt32Data}};
 static_assert(std::size(kTypes) == artifact::ElementType_MAX + 1);
 
-class Reader {
+class ProtoReader {
 public:
-  explicit Reader(std::string_view bytes) : rest(bytes) {}
+  explicit ProtoReader(std::string_view bytes) : rest(bytes) {}
 
   bool atEnd() const { return rest.empty(); }
   bool varint(uint64_t &value) {
@@ -96,7 +96,7 @@ struct Message {
 };
 
 bool appendVarints(std::string_view bytes, std::vector<uint64_t> &into) {
-  Reader reader(bytes);
+  ProtoReader reader(bytes);
   while (!reader.atEnd()) {
     uint64_t value = 0;
     if (!reader.varint(value))
@@ -181,7 +181,7 @@ bool readField(Field field, uint32_t wire, uint64_t value,
 }
 
 bool readMessage(std::string_view bytes, Message &message) {
-  Reader reader(bytes);
+  ProtoReader reader(bytes);
   while (!reader.atEnd()) {
     uint64_t tag = 0, value = 0;
     if (!reader.varint(tag) || tag > UINT32_MAX)
