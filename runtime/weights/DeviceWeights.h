@@ -2,8 +2,9 @@
 //
 // Each slice (WeightLoader.h) has one place, whichever of the rank's programs
 // use it: on the host where it lies in its file, or memory that it is packed
-// into, or none where products pack it for good (TransientSlice.h); on a device memory that it is copied to. Places are there at once, what
-// comes to them later, in the order in which it is first read:
+// into, or none where products pack it for good (TransientSlice.h); on a device
+// memory that it is copied to. Places are there at once, what comes to them later,
+// in the order in which it is first read:
 //
 //   place(...)     what the load-time program reads is there; goes again
 //   freePassing()  when that is over, unless a run reads it too

@@ -1,9 +1,9 @@
 //===- PackedOperands.h - Constant matrices as kernels want them ----------===//
 //
-// A rank keeps one packed form of each matrix, or of all experts' matrices, whichever plans and profiles use
-// it, and shares it with the ranks and replicas of its process that read the
-// same memory (a weight that is not split, and lies mapped). It has its place
-// when the first plan needs it, and is made when a run gets there: its weight
+// A rank keeps one packed form of each matrix, or of all experts' matrices,
+// whichever plans and profiles use it, and shares it with the ranks and replicas of
+// its process that read the same memory (a weight that is not split, and lies
+// mapped). It has its place when the first plan needs it, and is made when a run gets there: its weight
 // may still be on its way before. The pages of the file that it was made of
 // then leave the process.
 //
@@ -12,7 +12,6 @@
 #define SHARDC_RUNTIME_WEIGHTS_PACKEDOPERANDS_H
 
 #include "runtime/base/AlignedBuffer.h"
-
 #include "runtime/kernels/Kernel.h"
 #include "runtime/weights/TransientSlice.h"
 #include <map>

@@ -152,23 +152,32 @@ template <typename More> ProgramBuilder productsProgram(More more) {
   return p;
 }
 
-/// The slice of rank 1, and whether it was left where its rows lie.
-bool isReadInRows(const ProgramBuilder &program) {
+/// check(artifact, what rank 1 has of it on a host).
+template <typename Check>
+bool onHost(const ProgramBuilder &program, Check check) {
   TestArtifact folder(program);
   Artifact artifact;
   EXPECT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
   LoadedRank loaded;
   const Status status = loadRank(artifact, 1, loaded, /*isHost=*/true);
   EXPECT_TRUE(status.isOk()) << status.message();
-  auto file = artifact.weightBytes(*artifact.program(0).weights()->Get(0));
-  const bool isInFile = loaded.weights.data[0] == file.data() + 9 * 4;
-  EXPECT_EQ(loaded.weights.blocks[0] != nullptr, isInFile);
-  EXPECT_EQ(loaded.weights.bytes[0], 12 * 9 * 4);
-  if (isInFile)
-    EXPECT_EQ(loaded.weights.slices[0]->extent, (11 * 18 + 9) * 4);
-  else
-    EXPECT_EQ(loadedSlice(loaded, 0), expectedSlice(artifact, loaded, 0));
-  return isInFile;
+  return check(artifact, loaded);
+}
+
+/// Whether the slice was left where its rows lie.
+bool isReadInRows(const ProgramBuilder &program) {
+  return onHost(program, [](const Artifact &artifact,
+                            const LoadedRank &loaded) {
+    auto file = artifact.weightBytes(*artifact.program(0).weights()->Get(0));
+    const bool isInFile = loaded.weights.data[0] == file.data() + 9 * 4;
+    EXPECT_EQ(loaded.weights.blocks[0] != nullptr, isInFile);
+    EXPECT_EQ(loaded.weights.bytes[0], 12 * 9 * 4);
+    if (isInFile)
+      EXPECT_EQ(loaded.weights.slices[0]->extent, (11 * 18 + 9) * 4);
+    else
+      EXPECT_EQ(loadedSlice(loaded, 0), expectedSlice(artifact, loaded, 0));
+    return isInFile;
+  });
 }
 
 TEST(WeightLoader, productsReadRowsWhereTheyLie) {
@@ -228,17 +237,14 @@ template <typename More> ProgramBuilder packedProgram(More more) {
 }
 
 bool isTransient(const ProgramBuilder &program) {
-  TestArtifact folder(program);
-  Artifact artifact;
-  EXPECT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
-  LoadedRank loaded;
-  const Status status = loadRank(artifact, 1, loaded, /*isHost=*/true);
-  EXPECT_TRUE(status.isOk()) << status.message();
-  EXPECT_EQ(loaded.weights.blocks[0], nullptr);
-  EXPECT_EQ(loadedSlice(loaded, 0), expectedSlice(artifact, loaded, 0));
-  const bool isTransient = loaded.weights.slices[0]->isTransient;
-  EXPECT_EQ(loaded.slices.packedBytes, isTransient ? 0 : 12 * 6 * 4);
-  return isTransient;
+  return onHost(
+      program, [](const Artifact &artifact, const LoadedRank &loaded) {
+        EXPECT_EQ(loaded.weights.blocks[0], nullptr);
+        EXPECT_EQ(loadedSlice(loaded, 0), expectedSlice(artifact, loaded, 0));
+        const bool isTransient = loaded.weights.slices[0]->isTransient;
+        EXPECT_EQ(loaded.slices.packedBytes, isTransient ? 0 : 12 * 6 * 4);
+        return isTransient;
+      });
 }
 
 TEST(WeightLoader, productsKeepNoCopiesOfWhatTheyPack) {
