@@ -10,10 +10,12 @@ Status Rank::placeWeights(size_t profile) {
   const artifact::Program &program = own.program();
   SHARDC_RETURN_IF_ERROR(own.scalars.bindLoad(own.loaded.dependence));
   const std::span<const int64_t> scalars = own.scalars.mine();
-  const SliceReads reads(program, own.loaded.dependence, scalars);
-  SHARDC_RETURN_IF_ERROR(loadWeights(
-      place.artifact, own.loaded.number, place.weightsRank(), scalars,
-      ownDevice->isHost() ? &reads : nullptr, weights, own.weights));
+  std::optional<SliceReads> reads; // a device has copies of its own
+  if (ownDevice->isHost())
+    reads.emplace(program, own.loaded.dependence, scalars);
+  SHARDC_RETURN_IF_ERROR(
+      loadWeights(place.artifact, own.loaded.number, place.weightsRank(),
+                  scalars, reads ? &*reads : nullptr, weights, own.weights));
   SHARDC_RETURN_IF_ERROR(deviceWeights.place(
       *ownDevice, *ownStream,
       findSliceUses(program, firstStep(place.stage, profile)), own.weights));
