@@ -46,7 +46,7 @@ Status checkHash(const std::string &path, std::span<const std::byte> contents,
 /// The same of a large file: its pages leave the process when they were hashed.
 Status checkMappedHash(const std::string &path, const MappedFile &file,
                        const ManifestFile &entry) {
-  constexpr size_t kPiece = size_t{16} << 20;
+  constexpr size_t kPiece = size_t{4} << 20; // each rank has one
   SHARDC_RETURN_IF_ERROR(checkSize(path, file.size(), entry.bytes));
   PieceHash hash;
   for (size_t at = 0; at < file.size(); at += kPiece) {

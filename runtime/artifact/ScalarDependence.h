@@ -5,6 +5,7 @@
 #include "runtime/artifact/Format.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace shardc::runtime {
@@ -20,6 +21,11 @@ enum ScalarDependence : uint8_t {
   kOnSymbols = 1,     ///< unknown until a request comes
   kOnCoordinates = 2, ///< differs between ranks
 };
+
+/// Whether a scalar of these dependences has its value once weights are loaded.
+inline bool isFixed(std::span<const uint8_t> dependence, uint32_t scalar) {
+  return (dependence[scalar] & kOnSymbols) == 0;
+}
 
 /// One entry for each scalar; its operands must refer to earlier scalars.
 std::vector<uint8_t> scalarDependences(const artifact::Program &program);

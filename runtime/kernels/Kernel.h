@@ -64,17 +64,21 @@ struct KernelCall {
 /// Another arrangement of an operand, made once where it is a matrix of weights
 /// (or of what was computed of them at load) that is the same in all runs: the
 /// last two dims of `input`, all others being of size 1 or broadcast. Of rank 3
-/// it is of several matrices, those of experts: what is packed of each, one after
-/// the other.
+/// it is of several matrices, those of experts, which are packed one by one and
+/// lie one after the other (packedBytes in PackedOperands.h).
 struct OperandPacking {
   int input = 0;
-  int64_t (*bytes)(const TensorView &weights) = nullptr; ///< 0: as they lie
-  void (*pack)(const TensorView &weights, std::byte *to) = nullptr;
-  int rank = 2; ///< of what is packed
-  /// Of floats in 16 or 32 bits that are packed, run reads nothing else,
-  bool replaces = false;
-  int scale = -1; ///< but where this input is there
+  int64_t (*bytes)(const TensorView &matrix) = nullptr; ///< 0: as it lies
+  void (*pack)(const TensorView &matrix, std::byte *to) = nullptr;
+  int rank = 2; ///< of the operand
+  /// Whether run reads nothing of a packed operand but what was packed of it. Asked
+  /// of a call without data, where sizes that requests decide on are 1; null: it
+  /// may read more.
+  bool (*replaces)(const KernelCall &call) = nullptr;
 };
+
+/// Of kernels that read nothing else in any call.
+inline bool alwaysReplaces(const KernelCall &) { return true; }
 
 /// `run` does the work; `scratchBytes` (may be null: none) is asked once per
 /// input shape, before run, with the views' shapes bound but without data.

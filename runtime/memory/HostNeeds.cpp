@@ -9,7 +9,7 @@
 #include "runtime/program/Mesh.h"
 #include "runtime/program/ScalarEvaluator.h"
 #include "runtime/tensor/Ownership.h"
-#include "runtime/weights/ConstantMatrix.h"
+#include "runtime/weights/PackedOperands.h"
 #include "runtime/weights/SliceUses.h"
 #include "runtime/weights/WeightLoader.h"
 
@@ -41,7 +41,7 @@ public:
       if (size < 0 || size > INT64_MAX / 2)
         continue; // an error when it is loaded
       if (buffer->kind() == artifact::BufferKind_Persistent)
-        loading += alignBuffer(size);
+        loading += bytesOfLoaded(b, alignBuffer(size));
       const artifact::Weight *weight = weightOf(program, *buffer);
       if (!weight || !isShown[b] || isInFile(*buffer, *weight) ||
           isTransient(*buffer, *weight))
@@ -71,9 +71,19 @@ private:
   /// is packed.
   bool isTransient(const artifact::Buffer &buffer,
                    const artifact::Weight &weight) const {
+    std::vector<OwnedRuns> dims;
     return buffer.kind() == artifact::BufferKind_Weight && !isAbsent(weight) &&
-           !artifact::isSubByte(weight.element()) &&
-           reads->onlyPack(buffer.source());
+           reads->onlyPack(buffer.source()) &&
+           resolveLayouts(*weight.layout(), scalars, dims).isOk() &&
+           inWholeBytes(weight.element(), dims);
+  }
+
+  /// Of a computed value of so many bytes, or of what is packed in its place.
+  int64_t bytesOfLoaded(uint32_t buffer, int64_t bytes) const {
+    int64_t packed = 0;
+    for (const PackedRead &read : reads->packedReadsOf(buffer))
+      packed += alignBuffer(packedBytes(*read.packing, read.matrix.view));
+    return std::max(bytes, packed);
   }
 
   /// Whether the rank reads a slice where it lies.
@@ -105,10 +115,6 @@ private:
     return bytes > 0
                ? weight.offset() % bytes == 0
                : element * artifact::elementBits(weight.element()) % 8 == 0;
-  }
-
-  bool isFixed(uint32_t scalar) const {
-    return (dependence[scalar] & kOnSymbols) == 0;
   }
 
   /// Matrices of products that every run computes.
@@ -143,12 +149,15 @@ private:
         program.views()->Get(static_cast<uint32_t>(index));
     const artifact::Buffer *buffer = program.buffers()->Get(view->buffer());
     const artifact::Weight *weight = weightOf(program, *buffer);
-    TensorView matrix;
-    if ((!weight && buffer->kind() != artifact::BufferKind_Persistent) ||
-        !findConstantMatrix(program, dependence, scalars,
-                            static_cast<uint32_t>(index), packing.rank, matrix))
+    if (!weight && (buffer->kind() != artifact::BufferKind_Persistent ||
+                    !reads->packedReadsOf(view->buffer()).empty()))
+      return; // a value that is let go is counted as what is packed of it
+    const std::optional<ConstantMatrix> matrix =
+        findConstantMatrix(program, dependence, scalars,
+                           static_cast<uint32_t>(index), packing.rank);
+    if (!matrix)
       return;
-    const int64_t bytes = packing.bytes(matrix);
+    const int64_t bytes = packedBytes(packing, matrix->view);
     if (bytes > 0)
       arranged[placeOf(*view, *buffer, weight)] = alignBuffer(bytes);
   }
@@ -160,7 +169,8 @@ private:
     std::string place = message(scalars[view.offset()]);
     for (const auto *list : {view.dims(), view.strides()})
       for (uint32_t scalar : *list)
-        place += message(' ', isFixed(scalar) ? scalars[scalar] : -1);
+        place +=
+            message(' ', isFixed(dependence, scalar) ? scalars[scalar] : -1);
     if (!weight)
       return message("rank ", worldRank, " buffer ", view.buffer(), ": ",
                      place);
@@ -181,7 +191,7 @@ private:
   const int rank, worldRank;
   const std::vector<uint8_t> dependence;
   std::vector<int64_t> scalars;
-  std::optional<SliceReads> reads; ///< once scalars are known
+  std::optional<ConstantReads> reads; ///< once scalars are known
 };
 
 int64_t sum(const std::map<std::string, int64_t> &bytes) {

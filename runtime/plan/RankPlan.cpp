@@ -4,6 +4,7 @@
 #include "runtime/artifact/ScalarDependence.h"
 #include "runtime/base/Message.h"
 #include "runtime/kernels/Kernel.h"
+#include "runtime/program/AttributeValues.h"
 #include "runtime/weights/ConstantMatrix.h"
 
 #include <algorithm>
@@ -31,12 +32,9 @@ void RankPlan::reserve(const PlanContext &context) {
     const artifact::Instruction *instruction = context.instructions.Get(i);
     numOperands += instruction->inputs()->size();
     numOperands += instruction->outputs()->size();
-    if (!instruction->attributes())
-      continue;
-    numAttributes += instruction->attributes()->size();
-    for (const artifact::Attribute *attribute : *instruction->attributes())
-      if (attribute->scalars())
-        numInts += attribute->scalars()->size();
+    numInts += numAttributeScalars(*instruction);
+    if (instruction->attributes())
+      numAttributes += instruction->attributes()->size();
   }
   bound.reserve(segment.end - segment.first);
   operands.reserve(numOperands);
@@ -80,26 +78,13 @@ Status RankPlan::bindAttributes(const artifact::Instruction &instruction,
   into.call.attributes = attributes.data() + attributes.size();
   into.call.numAttributes = static_cast<int>(instruction.attributes()->size());
   for (const artifact::Attribute *from : *instruction.attributes()) {
-    KernelAttribute attribute;
-    attribute.name = from->name()->string_view();
-    if (from->scalars() && from->scalars()->size() > 0) {
-      attribute.ints = attributeInts.data() + attributeInts.size();
-      attribute.numInts = static_cast<int>(from->scalars()->size());
+    const int64_t *values = attributeInts.data() + attributeInts.size();
+    if (from->scalars())
       for (uint32_t scalar : *from->scalars()) {
         attributeInts.push_back(scalars[scalar]);
         attributeScalars.push_back(scalar);
       }
-    } else if (from->ints()) {
-      attribute.ints = from->ints()->data();
-      attribute.numInts = static_cast<int>(from->ints()->size());
-    }
-    if (from->floats()) {
-      attribute.floats = from->floats()->data();
-      attribute.numFloats = static_cast<int>(from->floats()->size());
-    }
-    if (from->text())
-      attribute.text = from->text()->string_view();
-    attributes.push_back(attribute);
+    attributes.push_back(attributeOf(*from, values));
   }
   return Status::ok();
 }
@@ -250,10 +235,9 @@ Status RankPlan::packOperand(const PlanContext &context,
     return Status::ok();
   const int32_t view =
       instruction.source->inputs()->Get(static_cast<uint32_t>(packing.input));
-  TensorView matrix;
   if (view < 0 || !isKept(context, static_cast<uint32_t>(view)) ||
       !findConstantMatrix(context.program, context.dependence, scalars,
-                          static_cast<uint32_t>(view), packing.rank, matrix))
+                          static_cast<uint32_t>(view), packing.rank))
     return Status::ok();
   TensorView operand = instruction.call.inputs[packing.input];
   const OperandSource &source =

@@ -53,7 +53,7 @@ struct RankResources {
   /// By buffer: how weights lie there; null: dense.
   std::span<const BlockLayout *const> blocks;
   /// By buffer: what there is of weights that are only packed; null: they are there.
-  std::span<const TransientSlice *const> transients;
+  std::span<const TransientBytes *const> transients;
   std::span<const std::unique_ptr<Communicator>> communicators; ///< by group
   std::span<StageChannel *const> channels; ///< by instruction of `run`, or null
   const Device *device = nullptr;          ///< whose kernels are called

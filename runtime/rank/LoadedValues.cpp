@@ -8,7 +8,7 @@
 namespace shardc::runtime {
 
 Status LoadedValues::take(std::vector<DeviceBuffer> values, Staging *staging,
-                          bool isAlone, std::vector<std::byte *> &places) {
+                          std::vector<std::byte *> &places) {
   const size_t numBefore = kept.size();
   for (DeviceBuffer &value : values) {
     ContentHash hash = {};
@@ -26,6 +26,39 @@ Status LoadedValues::take(std::vector<DeviceBuffer> values, Staging *staging,
     kept.push_back(std::move(value));
     hashes.push_back(hash);
   }
+  return Status::ok();
+}
+
+Status LoadedValues::pack(DeviceBuffer value, std::span<const PackedRead> reads,
+                          PackedOperands &packed,
+                          const TransientBytes *&place) {
+  ContentHash hash = {};
+  if (!isAlone)
+    SHARDC_RETURN_IF_ERROR(hashOf(value, /*staging=*/nullptr, hash));
+  auto same = std::find_if(letGo.begin(), letGo.end(), [&](const Packed &each) {
+    return !isAlone && each.bytes == value.size() && each.hash == hash;
+  });
+  if (same == letGo.end()) {
+    letGo.emplace_back();
+    same = letGo.end() - 1;
+    same->bytes = value.size();
+    same->hash = hash;
+    SHARDC_RETURN_IF_ERROR(same->value.reserve(value.size()));
+  }
+  place = &same->value;
+  // Of the same bytes another program may have packed another matrix.
+  same->value.hold(std::move(value));
+  std::vector<PackedOperands::Unpacked> unpacked;
+  for (const PackedRead &read : reads) {
+    TensorView matrix = read.matrix.view;
+    matrix.data = place->data() + read.matrix.byteOffset;
+    const std::byte *ignored = nullptr;
+    SHARDC_RETURN_IF_ERROR(
+        packed.find(*read.packing, matrix, place, ignored, unpacked));
+  }
+  for (const PackedOperands::Unpacked &each : unpacked)
+    SHARDC_RETURN_IF_ERROR(each.pack());
+  same->value.release();
   return Status::ok();
 }
 

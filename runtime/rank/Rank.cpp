@@ -6,7 +6,8 @@
 
 namespace shardc::runtime {
 
-Rank::Rank(const RankPlace &place, Programs all) : place(place) {
+Rank::Rank(const RankPlace &place, Programs all)
+    : place(place), loaded(/*isAlone=*/all.size() == 1) {
   for (const std::unique_ptr<LoadedProgram> &each : all)
     programs.push_back(std::make_unique<RankProgram>(*each, place.rank));
 }

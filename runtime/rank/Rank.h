@@ -144,6 +144,10 @@ public:
   std::vector<std::string> movedToHost() const;
 
 private:
+  // RankLoad.cpp
+  Status placeBuffer(RankProgram &own, uint32_t buffer);
+  Status passBuffer(RankProgram &own, uint32_t buffer, bool isRead);
+
   RankResources resourcesOf(RankProgram &own);
   RunControl controlOf(std::span<InstructionTiming> timings);
   Status growBuffer(DeviceBuffer &memory, int64_t bytes, const char *what,

@@ -1,7 +1,11 @@
 //===- RankLoad.cpp - Places of weights, and what is computed of them -----===//
+#include "runtime/artifact/Instructions.h"
 #include "runtime/base/Message.h"
 #include "runtime/program/ViewResolver.h"
 #include "runtime/rank/Rank.h"
+#include "runtime/weights/SliceCopy.h"
+
+#include <algorithm>
 
 namespace shardc::runtime {
 
@@ -10,45 +14,83 @@ Status Rank::placeWeights(size_t profile) {
   const artifact::Program &program = own.program();
   SHARDC_RETURN_IF_ERROR(own.scalars.bindLoad(own.loaded.dependence));
   const std::span<const int64_t> scalars = own.scalars.mine();
-  std::optional<SliceReads> reads; // a device has copies of its own
-  if (ownDevice->isHost())
-    reads.emplace(program, own.loaded.dependence, scalars);
-  SHARDC_RETURN_IF_ERROR(
-      loadWeights(place.artifact, own.loaded.number, place.weightsRank(),
-                  scalars, reads ? &*reads : nullptr, weights, own.weights));
+  if (ownDevice->isHost()) // a device has copies of its own
+    own.reads.emplace(program, own.loaded.dependence, scalars);
+  SHARDC_RETURN_IF_ERROR(loadWeights(
+      place.artifact, own.loaded.number, place.weightsRank(), scalars,
+      own.reads ? &*own.reads : nullptr, weights, own.weights));
   SHARDC_RETURN_IF_ERROR(deviceWeights.place(
       *ownDevice, *ownStream,
       findSliceUses(program, firstStep(place.stage, profile)), own.weights));
-  const auto *buffers = program.buffers();
-  own.fixedBuffers.assign(buffers->size(), nullptr);
-  own.blocks.assign(buffers->size(), nullptr);
-  own.transients.assign(buffers->size(), nullptr);
-  for (uint32_t b = 0; b < buffers->size(); ++b) {
-    const artifact::Buffer *buffer = buffers->Get(b);
-    int64_t bytes = scalars[buffer->bytes()];
-    if (const artifact::Weight *weight = weightOf(program, *buffer)) {
-      const size_t slice = sliceOf(program, *buffer);
-      if (bytes != own.weights.bytes[slice])
-        return artifactError("weight ", weight->name()->c_str(), " has ",
-                             own.weights.bytes[slice], " bytes on rank ",
-                             place.rank, ", its buffer ", bytes);
-      own.fixedBuffers[b] = const_cast<std::byte *>(own.weights.data[slice]);
-      own.blocks[b] = own.weights.blocks[slice];
-      own.transients[b] = own.weights.transients[slice];
-    } else if (buffer->kind() == artifact::BufferKind_Persistent) {
-      SHARDC_RETURN_IF_ERROR(bufferBytes(program, b, scalars, bytes));
-      DeviceBuffer memory;
-      if (!memory.allocate(*ownDevice, MemoryKind::Device, bytes))
-        return artifactError("out of memory for ", bytes, " bytes on rank ",
-                             place.rank);
-      own.fixedBuffers[b] = memory.data();
-      own.persistent.push_back(std::move(memory));
-    }
+  const size_t count = program.buffers()->size();
+  own.fixedBuffers.assign(count, nullptr);
+  own.blocks.assign(count, nullptr);
+  own.transients.assign(count, nullptr);
+  own.persistent.resize(count);
+  for (uint32_t b = 0; b < count; ++b)
+    SHARDC_RETURN_IF_ERROR(placeBuffer(own, b));
+  return Status::ok();
+}
+
+/// Of a weight, or of what is computed of weights.
+Status Rank::placeBuffer(RankProgram &own, uint32_t number) {
+  const artifact::Program &program = own.program();
+  const artifact::Buffer *buffer = program.buffers()->Get(number);
+  const std::span<const int64_t> scalars = own.scalars.mine();
+  int64_t bytes = scalars[buffer->bytes()];
+  if (const artifact::Weight *weight = weightOf(program, *buffer)) {
+    const size_t slice = sliceOf(program, *buffer);
+    if (bytes != own.weights.bytes[slice])
+      return artifactError("weight ", weight->name()->c_str(), " has ",
+                           own.weights.bytes[slice], " bytes on rank ",
+                           place.rank, ", its buffer ", bytes);
+    own.fixedBuffers[number] = const_cast<std::byte *>(own.weights.data[slice]);
+    own.blocks[number] = own.weights.blocks[slice];
+    own.transients[number] = own.weights.transients[slice];
+  } else if (buffer->kind() == artifact::BufferKind_Persistent) {
+    SHARDC_RETURN_IF_ERROR(bufferBytes(program, number, scalars, bytes));
+    DeviceBuffer &memory = own.persistent[number];
+    if (!memory.allocate(*ownDevice, MemoryKind::Device, bytes))
+      return artifactError("out of memory for ", bytes, " bytes on rank ",
+                           place.rank);
+    own.fixedBuffers[number] = memory.data();
   }
   return Status::ok();
 }
 
-/// Once, in an arena of its own.
+/// By instruction of the load-time program: buffers that none behind it uses.
+static std::vector<std::vector<uint32_t>>
+endsOfBuffers(const artifact::Program &program) {
+  const InstructionList &list = *program.load();
+  std::vector<uint32_t> last(program.buffers()->size(), UINT32_MAX);
+  for (uint32_t i = 0; i < list.size(); ++i) {
+    // What is in flight lands at some time.
+    const uint32_t end = flightOf(*list.Get(i)) >= 0 ? list.size() - 1 : i;
+    for (const auto *views : {list.Get(i)->inputs(), list.Get(i)->outputs()})
+      for (int32_t view : *views)
+        if (view >= 0) {
+          uint32_t &known =
+              last[program.views()->Get(uint32_t(view))->buffer()];
+          known = known == UINT32_MAX ? end : std::max(known, end);
+        }
+  }
+  std::vector<std::vector<uint32_t>> ends(list.size());
+  for (uint32_t b = 0; b < last.size(); ++b)
+    if (last[b] != UINT32_MAX)
+      ends[last[b]].push_back(b);
+  return ends;
+}
+
+/// By buffer: whether runs read it.
+static std::vector<char> readBuffers(const artifact::Program &program) {
+  std::vector<char> isRead(program.buffers()->size());
+  const std::vector<char> used = usedViews(program);
+  for (uint32_t v = 0; v < used.size(); ++v)
+    isRead[program.views()->Get(v)->buffer()] |= used[v];
+  return isRead;
+}
+
+/// Once, in an arena of its own. A host keeps in memory what is still to be read.
 Status Rank::computeLoaded(size_t profile) {
   RankProgram &own = *programs[profile];
   const LoadedProgram &facts = own.loaded;
@@ -68,11 +110,48 @@ Status Rank::computeLoaded(size_t profile) {
     return artifactError("out of memory for ", plan.arenaBytes(),
                          " bytes on rank ", place.rank);
   plan.bindArena(memory.data());
-  const Status ran = runInstructions(plan, place.worldRank(), controlOf({}));
+  const auto ends = endsOfBuffers(own.program());
+  const std::vector<char> isRead = readBuffers(own.program());
+  const std::function<Status(const BoundInstruction &)> pass =
+      [&](const BoundInstruction &instruction) {
+        for (uint32_t buffer : ends[instruction.index])
+          SHARDC_RETURN_IF_ERROR(passBuffer(own, buffer, isRead[buffer]));
+        return Status::ok();
+      };
+  RunControl control = controlOf({});
+  if (ownDevice->isHost())
+    control.behind = &pass;
+  const Status ran = runInstructions(plan, place.worldRank(), control);
   progress.leave();
   // Before its memory goes.
   const Status done = ownStream->synchronize();
   return ran.isOk() ? done : ran;
+}
+
+/// The load-time program needs it no more.
+Status Rank::passBuffer(RankProgram &own, uint32_t number, bool isRead) {
+  const artifact::Buffer &buffer = *own.program().buffers()->Get(number);
+  if (weightOf(own.program(), buffer)) {
+    // What runs read of the file comes back when they do.
+    if (const WeightSlice *slice =
+            own.weights.slices[sliceOf(own.program(), buffer)])
+      releaseSource(*slice);
+    return Status::ok();
+  }
+  DeviceBuffer &value = own.persistent[number];
+  if (!value.data())
+    return Status::ok();
+  if (!isRead) {
+    value.release();
+    return Status::ok();
+  }
+  const std::span<const PackedRead> reads = own.reads->packedReadsOf(number);
+  if (reads.empty())
+    return Status::ok();
+  const TransientBytes *&place = own.transients[number];
+  SHARDC_RETURN_IF_ERROR(loaded.pack(std::move(value), reads, packed, place));
+  own.fixedBuffers[number] = place->data();
+  return Status::ok();
 }
 
 /// What only the load-time program has read goes.
@@ -80,6 +159,7 @@ void Rank::endLoading(size_t profile) {
   RankProgram &own = *programs[profile];
   const artifact::Program &program = own.program();
   own.loadPlan.reset();
+  own.reads.reset();
   deviceWeights.freePassing();
   for (uint32_t b = 0; b < own.fixedBuffers.size(); ++b)
     if (const artifact::Buffer *buffer = program.buffers()->Get(b);
@@ -88,31 +168,26 @@ void Rank::endLoading(size_t profile) {
       own.fixedBuffers[b] = nullptr;
 }
 
-/// What runs read of it; what only led there goes.
+/// What runs read of it; what only led there goes, and what they pack has gone.
 Status Rank::shareLoaded(size_t profile) {
   RankProgram &own = *programs[profile];
-  std::vector<char> isRead(own.fixedBuffers.size());
-  const std::vector<char> used = usedViews(own.program());
-  for (uint32_t v = 0; v < used.size(); ++v)
-    isRead[own.program().views()->Get(v)->buffer()] |= used[v];
+  const std::vector<char> isRead = readBuffers(own.program());
   std::vector<uint32_t> kept;
   std::vector<DeviceBuffer> values;
-  auto value = own.persistent.begin();
   for (uint32_t b = 0; b < own.fixedBuffers.size(); ++b) {
     if (own.program().buffers()->Get(b)->kind() !=
-        artifact::BufferKind_Persistent)
+            artifact::BufferKind_Persistent ||
+        own.transients[b])
       continue;
     own.fixedBuffers[b] = nullptr;
     if (isRead[b]) {
       kept.push_back(b);
-      values.push_back(std::move(*value));
+      values.push_back(std::move(own.persistent[b]));
     }
-    ++value;
   }
   own.persistent.clear();
   std::vector<std::byte *> places;
-  SHARDC_RETURN_IF_ERROR(loaded.take(std::move(values), staging.get(),
-                                     /*isAlone=*/programs.size() == 1, places));
+  SHARDC_RETURN_IF_ERROR(loaded.take(std::move(values), staging.get(), places));
   for (size_t i = 0; i < kept.size(); ++i)
     own.fixedBuffers[kept[i]] = places[i];
   return Status::ok();

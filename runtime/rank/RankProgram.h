@@ -10,6 +10,7 @@
 #include "runtime/weights/WeightLoader.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace shardc::runtime {
@@ -18,11 +19,12 @@ struct RankProgram {
   const LoadedProgram &loaded;
   StageScalars scalars; ///< as what was bound last has them
   RankWeights weights;
-  std::vector<DeviceBuffer> persistent;  ///< while loading, in their order
+  std::vector<DeviceBuffer> persistent;  ///< while loading, by buffer
   std::vector<std::byte *> fixedBuffers; ///< by buffer of the program
-  // Likewise, of weights: null where they lie dense, and where they are there.
+  // Likewise, of weights and loaded values: null where they lie dense, and where
+  // they are there.
   std::vector<const BlockLayout *> blocks;
-  std::vector<const TransientSlice *> transients;
+  std::vector<const TransientBytes *> transients;
   std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
   /// What a device's communicators and channels go over; empty on the host.
   std::vector<std::unique_ptr<Communicator>> hostCommunicators;
@@ -31,6 +33,7 @@ struct RankProgram {
   std::vector<ArenaMemo> arenas;        ///< by segment
   std::vector<DeviceBuffer> carried;    ///< by buffer of the program
   std::vector<std::byte *> carriedAt;   ///< where it is in this run
+  std::optional<ConstantReads> reads;   ///< only while loading, on a host
   std::unique_ptr<RankPlan> loadPlan;   ///< only while loading
   std::vector<std::unique_ptr<RankShapePlan>> plans; ///< by slot
 

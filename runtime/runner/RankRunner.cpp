@@ -222,6 +222,8 @@ Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
       status = settle(plan, instruction, control);
     if (status.isOk() && control.world && instruction.replicated)
       status = checkReplicas(plan, instruction, site, control);
+    if (status.isOk() && control.behind)
+      status = (*control.behind)(instruction);
     // Of a request that is ended from outside no instruction is the cause.
     if (status.code() == StatusCode::Artifact && !control.failure.failed())
       status = status.at(placeOf(site, rank));

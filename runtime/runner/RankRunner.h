@@ -11,6 +11,7 @@
 #include "runtime/weights/WeightFeed.h"
 
 #include <atomic>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -92,6 +93,8 @@ struct RunControl {
   /// device waits for may be theirs (CUDA Programming Guide, "Lazy Loading").
   bool settles = false;
   SpentByRank *spent = nullptr; ///< null: nobody counts
+  /// Called behind each instruction; null: nobody waits for one.
+  const std::function<Status(const BoundInstruction &)> *behind = nullptr;
 };
 
 /// Runs all instructions in order, and those that were captured as their

@@ -155,4 +155,27 @@ bool isContiguousBlock(std::span<const OwnedRuns> dims, int64_t &offset) {
   return true;
 }
 
+std::optional<std::vector<OwnedRuns>>
+inWholeBytes(artifact::ElementType element, std::span<const OwnedRuns> dims) {
+  std::vector<OwnedRuns> bytes(dims.begin(), dims.end());
+  if (!artifact::isSubByte(element))
+    return bytes;
+  const int64_t ofByte = 8 / artifact::elementBits(element);
+  bool areWhole = !bytes.empty();
+  auto scale = [&](int64_t &count) {
+    areWhole &= count % ofByte == 0;
+    count /= ofByte;
+  };
+  if (areWhole) {
+    OwnedRuns &last = bytes.back();
+    scale(last.globalSize);
+    scale(last.localSize);
+    for (OwnedRun &run : last.runs) {
+      scale(run.start);
+      scale(run.length);
+    }
+  }
+  return areWhole ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
 } // namespace shardc::runtime

@@ -14,6 +14,7 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -57,6 +58,11 @@ Status resolveLayouts(const Layouts &layouts, std::span<const int64_t> scalars,
 /// Whether the block that `dims` describe is one piece of the row-major global
 /// tensor; `offset` is then its first element. An empty block is.
 bool isContiguousBlock(std::span<const OwnedRuns> dims, int64_t &offset);
+
+/// The same block, where elements that share bytes are counted as bytes: of 4 bits
+/// elements [4, 8) are bytes [2, 4). Nothing where one begins or ends within a byte.
+std::optional<std::vector<OwnedRuns>>
+inWholeBytes(artifact::ElementType element, std::span<const OwnedRuns> dims);
 
 } // namespace shardc::runtime
 

@@ -4,33 +4,37 @@
 
 namespace shardc::runtime {
 
-bool findConstantMatrix(const artifact::Program &program,
-                        std::span<const uint8_t> dependence,
-                        std::span<const int64_t> scalars, uint32_t number,
-                        int rank, TensorView &matrix) {
+std::optional<ConstantMatrix> findConstantMatrix(
+    const artifact::Program &program, std::span<const uint8_t> dependence,
+    std::span<const int64_t> scalars, uint32_t number, int rank) {
   const artifact::View &view = *program.views()->Get(number);
-  const auto isFixed = [&](uint32_t scalar) {
-    return (dependence[scalar] & kOnSymbols) == 0;
+  const auto isKnown = [&](uint32_t scalar) {
+    return isFixed(dependence, scalar);
   };
   const uint32_t all = view.dims()->size(), inside = uint32_t(rank);
-  if (all < inside || !isFixed(view.offset()))
-    return false;
-  matrix = TensorView();
+  if (all < inside || !isKnown(view.offset()))
+    return std::nullopt;
+  ConstantMatrix found;
+  TensorView &matrix = found.view;
   matrix.element = view.element();
   matrix.rank = rank;
   for (uint32_t d = 0; d < all; ++d) {
     const uint32_t size = view.dims()->Get(d), stride = view.strides()->Get(d);
-    const bool isOne = isFixed(size) && scalars[size] == 1;
-    const bool isBroadcast = isFixed(stride) && scalars[stride] == 0;
+    const bool isOne = isKnown(size) && scalars[size] == 1;
+    const bool isBroadcast = isKnown(stride) && scalars[stride] == 0;
     const bool isInside = d + inside >= all;
-    if (isInside ? !isFixed(size) || !isFixed(stride) : !isOne && !isBroadcast)
-      return false;
+    if (isInside ? !isKnown(size) || !isKnown(stride) : !isOne && !isBroadcast)
+      return std::nullopt;
     if (!isInside)
       continue;
     matrix.dims[d + inside - all] = scalars[size];
     matrix.strides[d + inside - all] = scalars[stride];
   }
-  return true;
+  const int64_t bits = artifact::elementBits(matrix.element);
+  const int64_t first = scalars[view.offset()] * bits;
+  found.byteOffset = first / 8;
+  matrix.skipped = first % 8 / bits;
+  return found;
 }
 
 } // namespace shardc::runtime

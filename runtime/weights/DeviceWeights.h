@@ -2,7 +2,7 @@
 //
 // Each slice (WeightLoader.h) has one place, whichever of the rank's programs
 // use it: on the host where it lies in its file, or memory that it is packed
-// into, or none where products pack it for good (TransientSlice.h); on a device
+// into, or none where products pack it for good (TransientBytes.h); on a device
 // memory that it is copied to. Places are there at once, what comes to them later,
 // in the order in which it is first read:
 //
@@ -19,7 +19,7 @@
 
 #include "runtime/device/DeviceBuffer.h"
 #include "runtime/weights/SliceUses.h"
-#include "runtime/weights/TransientSlice.h"
+#include "runtime/weights/TransientBytes.h"
 #include "runtime/weights/WeightLoader.h"
 
 #include <map>

@@ -49,18 +49,41 @@ PackedOperands::Key keyOf(const OperandPacking &packing,
           std::move(sizes), packing.bytes,  packing.pack};
 }
 
+/// Matrix number `index` of those that are packed one by one.
+TensorView matrixAt(const TensorView &operand, int64_t index) {
+  return operand.rank > 2
+             ? host::dimsOf(narrowed(operand, 0, index, 1), 1, operand.rank)
+             : operand;
+}
+
+int64_t numMatrices(const TensorView &operand) {
+  return operand.rank > 2 ? operand.dims[0] : 1;
+}
+
+/// Of each of them, to where the next one begins.
+int64_t matrixBytes(const OperandPacking &packing, const TensorView &operand) {
+  const int64_t bytes = packing.bytes(matrixAt(operand, 0));
+  return operand.rank > 2 ? alignBuffer(bytes) : bytes;
+}
+
 } // namespace
+
+int64_t packedBytes(const OperandPacking &packing, const TensorView &matrix) {
+  return matrix.numElements() == 0
+             ? 0
+             : numMatrices(matrix) * matrixBytes(packing, matrix);
+}
 
 Status PackedOperands::find(const OperandPacking &packing,
                             const TensorView &operand,
-                            const TransientSlice *transient,
+                            const TransientBytes *transient,
                             const std::byte *&packed,
                             std::vector<Unpacked> &unpacked) {
   packed = nullptr;
   TensorView matrix;
   if (!onlyMatrix(operand, packing.rank, matrix))
     return Status::ok();
-  const int64_t bytes = packing.bytes(matrix);
+  const int64_t bytes = packedBytes(packing, matrix);
   if (bytes == 0)
     return Status::ok();
   const Key key = keyOf(packing, matrix);
@@ -87,9 +110,10 @@ Status PackedOperands::Unpacked::packOne(const TensorView &one,
   std::unique_ptr<GrowingMemory> copy;
   if (transient) {
     const int64_t begin = bytes.data() - transient->data();
-    SHARDC_RETURN_IF_ERROR(transient->copyTo(
-        begin, begin + static_cast<int64_t>(bytes.size()), copy));
-    from.data = copy->data() + (one.data - bytes.data());
+    const std::byte *there = nullptr;
+    SHARDC_RETURN_IF_ERROR(transient->see(
+        begin, begin + static_cast<int64_t>(bytes.size()), copy, there));
+    from.data = const_cast<std::byte *>(there) + (one.data - bytes.data());
   }
   packing->pack(from, to);
   if (!transient) // what others still read of them comes back when they do
@@ -102,13 +126,10 @@ Status PackedOperands::Unpacked::pack() const {
   if (entry->isPacked)
     return Status::ok();
   // Experts one by one, so that there is a copy of no more.
-  const int64_t count = packing->rank > 2 ? matrix.dims[0] : 1;
   std::byte *to = entry->memory.data();
-  for (int64_t i = 0; i < count; ++i) {
-    const TensorView one =
-        packing->rank > 2 ? narrowed(matrix, 0, i, 1) : matrix;
-    SHARDC_RETURN_IF_ERROR(packOne(one, to));
-    to += packing->bytes(one);
+  for (int64_t i = 0; i < numMatrices(matrix); ++i) {
+    SHARDC_RETURN_IF_ERROR(packOne(matrixAt(matrix, i), to));
+    to += matrixBytes(*packing, matrix);
   }
   entry->isPacked = true;
   return Status::ok();

@@ -13,7 +13,7 @@
 
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/kernels/Kernel.h"
-#include "runtime/weights/TransientSlice.h"
+#include "runtime/weights/TransientBytes.h"
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,6 +21,9 @@
 #include <vector>
 
 namespace shardc::runtime {
+
+/// Of a matrix, or of all those of experts, as PackedOperands has them; 0: no form.
+int64_t packedBytes(const OperandPacking &packing, const TensorView &matrix);
 
 /// Of one rank. The memory of the matrices outlives it.
 class PackedOperands {
@@ -31,7 +34,7 @@ public:
   public:
     /// `transient`: what it is a part of; null: its bytes are there.
     Unpacked(const OperandPacking &packing, const TensorView &matrix,
-             const TransientSlice *transient, std::shared_ptr<Entry> entry)
+             const TransientBytes *transient, std::shared_ptr<Entry> entry)
         : packing(&packing), matrix(matrix), transient(transient),
           entry(std::move(entry)) {}
     /// Nothing where another plan or rank has done it. After an error it may be
@@ -43,13 +46,13 @@ public:
 
     const OperandPacking *packing;
     TensorView matrix;
-    const TransientSlice *transient;
+    const TransientBytes *transient;
     std::shared_ptr<Entry> entry;
   };
   /// Where it is, or will be once what is added to `unpacked` was packed. Null
   /// in `packed` where the packing has no form for this view.
   Status find(const OperandPacking &packing, const TensorView &operand,
-              const TransientSlice *transient, const std::byte *&packed,
+              const TransientBytes *transient, const std::byte *&packed,
               std::vector<Unpacked> &unpacked);
   int64_t bytes() const { return total; }
 

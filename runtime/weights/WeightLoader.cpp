@@ -23,7 +23,7 @@ bool isAligned(const std::byte *data, int64_t bytes) {
 class Loader {
 public:
   Loader(const Artifact &artifact, const artifact::Program &program,
-         std::span<const int64_t> scalars, const SliceReads *reads,
+         std::span<const int64_t> scalars, const ConstantReads *reads,
          WeightSlices &slices)
       : artifact(artifact), program(program), scalars(scalars), reads(reads),
         slices(slices) {}
@@ -61,7 +61,7 @@ private:
   const Artifact &artifact;
   const artifact::Program &program;
   std::span<const int64_t> scalars;
-  const SliceReads *reads;
+  const ConstantReads *reads;
   WeightSlices &slices;
   // The slice of the weight at hand, and how that lies in the weight where rows
   // of it will do.
@@ -104,11 +104,17 @@ Status Loader::allocate(std::byte *&memory) {
 }
 
 Status Loader::pack(const TensorView &source) {
-  if (elementSize > 0) {
+  if (std::optional<std::vector<OwnedRuns>> bytes =
+          inWholeBytes(source.element, dims)) {
+    std::vector<int64_t> sizes;
+    for (const OwnedRuns &dim : *bytes)
+      sizes.push_back(dim.globalSize);
     slice = {};
     slice.bytes = localBytes;
-    slice.whole = source;
-    slice.dims = dims;
+    slice.whole = packedView(
+        source.data,
+        elementSize > 0 ? source.element : artifact::ElementType_UInt8, sizes);
+    slice.dims = std::move(*bytes);
     slice.isTransient = isTransient;
     (isTransient ? slices.mappedBytes : slices.packedBytes) += localBytes;
     return Status::ok();
@@ -302,7 +308,7 @@ std::vector<char> findParts(const artifact::Program &program) {
 } // namespace
 
 Status loadWeights(const Artifact &artifact, size_t number, int rank,
-                   std::span<const int64_t> scalars, const SliceReads *reads,
+                   std::span<const int64_t> scalars, const ConstantReads *reads,
                    WeightSlices &slices, RankWeights &weights) {
   const bool copies = artifact.manifest().copiesWeights;
   if (copies && slices.copied.empty())

@@ -3,9 +3,9 @@
 // Finds them, mostly without reading them. A slice that is one aligned piece of
 // its file is used where it lies: a pointer into the mapping, no copy, shared
 // by all ranks; and so is, on a host, one that is a block of it, where its readers
-// take rows as they lie (SliceReads.h). Everything else is packed later, into memory
-// of the rank (DeviceWeights.h), but for elements that share a byte: those are packed
-// here. Example, weight [96, 384] on rank 1 of tp = 2:
+// take rows as they lie (ConstantReads.h). Everything else is packed later, into memory
+// of the rank (DeviceWeights.h), but for slices that begin or end within a byte: those
+// are packed here. Example, weight [96, 384] on rank 1 of tp = 2:
 //   split by rows    -> pointer to byte 48 * 384 * 4 of the weight
 //   split by columns -> pointer to byte 192 * 4, rows of 384; or 96 * 192 elements
 //                       to copy
@@ -16,7 +16,7 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/base/AlignedBuffer.h"
-#include "runtime/weights/SliceReads.h"
+#include "runtime/weights/ConstantReads.h"
 #include "runtime/weights/WeightSlice.h"
 
 #include <map>
@@ -26,7 +26,7 @@
 
 namespace shardc::runtime {
 
-class TransientSlice;
+class TransientBytes;
 
 /// What one rank holds of the weights, whichever of its programs need it: a
 /// prompt's and a step's slices that are alike are there once.
@@ -60,7 +60,7 @@ struct RankWeights {
   /// How it lies there; null: dense.
   std::vector<const BlockLayout *> blocks;
   /// What there is in place of its bytes; null: these. Once it has a place.
-  std::vector<const TransientSlice *> transients;
+  std::vector<const TransientBytes *> transients;
 };
 
 /// Which slice a buffer of weights holds, by the order of RankWeights.
@@ -75,7 +75,7 @@ inline size_t sliceOf(const artifact::Program &program,
 /// load scalars. `reads`: of that program, on a host; null: what is no one piece of
 /// its file is packed.
 Status loadWeights(const Artifact &artifact, size_t number, int rank,
-                   std::span<const int64_t> scalars, const SliceReads *reads,
+                   std::span<const int64_t> scalars, const ConstantReads *reads,
                    WeightSlices &slices, RankWeights &weights);
 
 } // namespace shardc::runtime

@@ -31,7 +31,7 @@ struct WeightSlice {
   /// Of what lies at `data`; nothing: it lies dense.
   std::optional<BlockLayout> block = {};
   // What is packed if it was not, or lies as a block: what is owned of each dim of
-  // the row-major `whole`; what is packed has elements of at least a byte.
+  // the row-major `whole`, whose elements are bytes where the weight's are less.
   TensorView whole = {};
   std::vector<OwnedRuns> dims = {};
   // Or it is joined: in each of so many rows, a row of each of these.

@@ -100,6 +100,28 @@ class WeightsInMemoryOnce(EndToEnd):
         np.savez(self.folder / "inputs.npz", ids=numbers, places=numbers)
         return path, 4 * parameters
 
+    def one_by_one(self):
+        """Each expert has weights of its own, which are put together when they are loaded."""
+        path, weights = self.decoder(inner=512, experts=8)
+        model = onnx.load(path, load_external_data=False)
+        graph, stacks = model.graph, []
+        for stack in [tensor for tensor in graph.initializer if len(tensor.dims) == 3]:
+            place = {entry.key: entry.value for entry in stack.external_data}
+            size, names = int(place["length"]) // stack.dims[0], [f"{stack.name}.{e}" for e in range(stack.dims[0])]
+            for expert, name in enumerate(names):
+                part = graph.initializer.add(name=name, data_type=stack.data_type, dims=[1, *stack.dims[1:]],
+                                             data_location=TensorProto.EXTERNAL)  # fmt: skip
+                where = {"location": place["location"], "offset": int(place["offset"]) + expert * size, "length": size}
+                for key, value in where.items():
+                    part.external_data.add(key=key, value=str(value))
+            stacks.append(onnx.helper.make_node("Concat", names, [stack.name], name=stack.name, axis=0))
+            graph.initializer.remove(stack)
+        nodes = [*stacks, *graph.node]
+        del graph.node[:]
+        graph.node.extend(nodes)
+        onnx.save(model, path)
+        return path, weights
+
     def peak(self, model, *flags):
         """Of a run on all ranks, in bytes: pages of files that are mapped count as well."""
         artifact = self.folder / "model.shard"
@@ -114,7 +136,7 @@ class WeightsInMemoryOnce(EndToEnd):
 
     def test_under_any_plan(self):
         for name, make in (("dense", lambda: self.decoder(inner=4096)), ("experts", lambda: self.decoder(inner=512, experts=8)),
-                           ("in pieces", self.gpt)):  # fmt: skip
+                           ("experts one by one", self.one_by_one), ("in pieces", self.gpt)):  # fmt: skip
             model, weights = make()
             rest = 60 << 20  # the program, its threads and the values of a run
             one = self.peak(model)
@@ -124,6 +146,14 @@ class WeightsInMemoryOnce(EndToEnd):
                     self.assertLess(self.peak(model, *flags), weights + rest)
             with self.subTest(name, flags="bf16"):
                 self.assertLess(self.peak(model, "--tp", 2, "--compute", "bf16"), weights / 2 + rest)
+
+    def test_quantised_in_pieces(self):
+        """Pieces of columns of 4 and 8 bits, whose head stays in 8 bits."""
+        model, weights = self.gpt()
+        for bits in (4, 8):
+            with self.subTest(bits=bits):
+                quantised = weights * bits / 32 * 1.15 + (2 << 20)  # with scales of groups of 32, the head and positions
+                self.assertLess(self.peak(model, "--tp", 2, "--weights-type", f"int{bits}"), quantised + (26 << 20))
 
 
 class HostMemoryOfProcesses(ProcessTest):

@@ -3,6 +3,7 @@
 
 #include "runtime/kernels/host/simd/Tiles.h"
 #include "runtime/launch/HostThreads.h"
+#include "runtime/weights/PackedOperands.h"
 
 #include <cmath>
 
@@ -217,7 +218,7 @@ TEST(ExpertPacking, FieldsKeepTheirBits) {
   const Kernel *kernel = findHostKernel("MixtureOfExperts");
   ASSERT_TRUE(kernel && kernel->packings.size() == 2);
   const auto bytesOf = [&](const Tensor &weights) {
-    return kernel->packings[0].bytes(weights.view);
+    return packedBytes(kernel->packings[0], weights.view);
   };
   EXPECT_EQ(bytesOf(Tensor::filled<int8_t>({3, 128, 64}, 1)), 3 * 128 * 64);
   EXPECT_EQ(bytesOf(Tensor::filled<Float16>({3, 128, 64}, Float16())),

@@ -130,18 +130,6 @@ static std::vector<TensorView> viewsOf(const std::vector<Tensor> &tensors,
 /// Where nobody can read: of what was packed nothing else is there.
 static std::byte *const kNowhere = reinterpret_cast<std::byte *>(1 << 20);
 
-static bool isReplaced(const OperandPacking &packing,
-                       const std::vector<TensorView> &inputs) {
-  const auto element = inputs[size_t(packing.input)].element;
-  const bool hasScale = packing.scale >= 0 &&
-                        size_t(packing.scale) < inputs.size() &&
-                        !inputs[size_t(packing.scale)].isAbsent();
-  return packing.replaces && !hasScale &&
-         (element == artifact::ElementType_Float32 ||
-          element == artifact::ElementType_Float16 ||
-          element == artifact::ElementType_BFloat16);
-}
-
 static Status run(std::string_view name, const std::vector<Tensor> &inputs,
                   const std::vector<Tensor> &outputs,
                   const Attributes &attributes, bool packs) {
@@ -170,7 +158,8 @@ static Status run(std::string_view name, const std::vector<Tensor> &inputs,
   for (const PackedOperands::Unpacked &each : unpacked)
     SHARDC_RETURN_IF_ERROR(each.pack());
   for (size_t i = 0; packs && i < kernel->packings.size(); ++i)
-    if (call.packed[i] && isReplaced(kernel->packings[i], in))
+    if (const auto replaces = kernel->packings[i].replaces;
+        call.packed[i] && replaces && replaces(call))
       in[size_t(kernel->packings[i].input)].data = kNowhere;
   const int64_t bytes = kernel->scratchBytes ? kernel->scratchBytes(call) : 0;
 

@@ -216,5 +216,24 @@ TEST(Ownership, knowsContiguousBlocks) {
   EXPECT_TRUE(isContiguousBlock(empty, offset));
 }
 
+TEST(Ownership, countsElementsThatShareBytesAsBytes) {
+  using artifact::ElementType_UInt4;
+  const OwnedRuns pieces = {16, 6, {{2, 4}, {8, 2}}};
+  const std::vector<OwnedRuns> dims = {{4, 3, {{1, 3}}}, pieces};
+  EXPECT_EQ(
+      inWholeBytes(ElementType_UInt4, dims),
+      (std::vector<OwnedRuns>{{4, 3, {{1, 3}}}, {8, 3, {{1, 2}, {4, 1}}}}));
+  EXPECT_EQ(inWholeBytes(artifact::ElementType_Float32, dims), dims);
+  // Of 2 bits the first begins within a byte;
+  EXPECT_FALSE(inWholeBytes(artifact::ElementType_UInt2, dims));
+  const auto isWhole = [](const OwnedRuns &last) {
+    return inWholeBytes(ElementType_UInt4, std::vector<OwnedRuns>{last})
+        .has_value();
+  };
+  EXPECT_FALSE(isWhole({16, 3, {{2, 3}}})); // it ends within one,
+  EXPECT_FALSE(isWhole({15, 4, {{2, 4}}})); // or rows do.
+  EXPECT_FALSE(inWholeBytes(ElementType_UInt4, {}));
+}
+
 } // namespace
 } // namespace shardc::runtime

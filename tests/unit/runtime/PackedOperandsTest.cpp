@@ -50,7 +50,7 @@ protected:
     return view;
   }
   const std::byte *packed(PackedOperands &operands, const TensorView &view,
-                          const TransientSlice *transient = nullptr) {
+                          const TransientBytes *transient = nullptr) {
     const std::byte *found = nullptr;
     std::vector<PackedOperands::Unpacked> unpacked;
     EXPECT_TRUE(
@@ -85,18 +85,9 @@ TEST_F(PackedOperandsTest, LeavesSeveralMatricesAndOtherForms) {
   EXPECT_EQ(operands.bytes(), 0);
 }
 
-constexpr OperandPacking kEveryExpert = {
-    0,
-    [](const TensorView &view) {
-      return view.dims[0] * view.dims[1] * int64_t(sizeof(float));
-    },
-    [](const TensorView &view, std::byte *to) {
-      for (int64_t e = 0; e < view.dims[0]; ++e)
-        for (int64_t i = 0; i < view.dims[1]; ++i)
-          reinterpret_cast<float *>(to)[e * view.dims[1] + i] =
-              view.as<float>()[e * view.strides[0] + i * view.strides[1]];
-    },
-    /*rank=*/3};
+/// First columns of experts, each from a multiple of 64 bytes on.
+constexpr OperandPacking kEveryExpert = {0, bytesOf, packFirstColumn,
+                                         /*rank=*/3};
 
 TEST_F(PackedOperandsTest, PacksMatricesOfExpertsAsOne) {
   PackedOperands operands;
@@ -108,8 +99,10 @@ TEST_F(PackedOperandsTest, PacksMatricesOfExpertsAsOne) {
   ASSERT_EQ(unpacked.size(), 1u);
   EXPECT_TRUE(unpacked[0].pack().isOk());
   const float *numbers = reinterpret_cast<const float *>(found);
-  EXPECT_EQ(std::vector<float>(numbers, numbers + 6),
-            (std::vector<float>{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(std::vector<float>(numbers, numbers + 3),
+            (std::vector<float>{1, 3, 5}));
+  EXPECT_EQ(std::vector<float>(numbers + 16, numbers + 19),
+            (std::vector<float>{2, 4, 6}));
   // A matrix alone has none.
   ASSERT_TRUE(
       operands.find(kEveryExpert, matrix(), nullptr, found, unpacked).isOk());

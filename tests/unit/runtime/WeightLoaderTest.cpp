@@ -42,8 +42,8 @@ Status loadRank(const Artifact &artifact, int rank, LoadedRank &loaded,
   const std::vector<uint8_t> dependence = scalarDependences(program);
   SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(
       program, dependence, coordinatesOf(program, rank), loaded.scalars));
-  const SliceReads ofHost(program, dependence, loaded.scalars);
-  const SliceReads *reads = isHost ? &ofHost : nullptr;
+  const ConstantReads ofHost(program, dependence, loaded.scalars);
+  const ConstantReads *reads = isHost ? &ofHost : nullptr;
   SHARDC_RETURN_IF_ERROR(loadWeights(artifact, 0, rank, loaded.scalars, reads,
                                      loaded.slices, loaded.weights));
   if (!loaded.slices.copied.empty())
@@ -196,7 +196,7 @@ TEST(WeightLoader, productsReadRowsWhereTheyLie) {
   EXPECT_FALSE(
       isReadInRows(productsProgram([](Program p, uint32_t w, uint32_t half) {
         auto copy = p.value(Float32, {p.constant(12), half});
-        p.run("Copy", {int32_t(w)}, {int32_t(copy)});
+        p.run("Neg", {int32_t(w)}, {int32_t(copy)});
       })));
   // Nor what goes on from row to row,
   EXPECT_FALSE(
@@ -273,6 +273,45 @@ TEST(WeightLoader, productsKeepNoCopiesOfWhatTheyPack) {
         auto y = p.value(Float32, {two, half});
         p.run("MatMul", {int32_t(u), int32_t(some)}, {int32_t(y)});
       })));
+}
+
+/// Packed q|k|v of 4 bits: x [n, 12] times (q - zero) * s [12, 6] on each of two
+/// ranks, in blocks of `blockRows` rows.
+ProgramBuilder fieldsProgram(int64_t blockRows) {
+  ProgramBuilder p({{"tp", 2}});
+  auto c = p.coordinate(0), n = p.symbol("n", 0, 0), rows = p.constant(16),
+       blocks = p.constant(16 / blockRows), half = p.constant(6);
+  const Segment heads = {{p.constant(2), 2, c}, {p.constant(2), 1, 0}};
+  const Layout columns = {heads, heads, heads};
+  std::string bytes;
+  for (int i = 0; i < 16 * 6; ++i)
+    bytes.push_back(static_cast<char>(i));
+  auto x = p.input("x", Float32, {p.whole(n), p.whole(rows)});
+  auto q = p.weight("q", artifact::ElementType_UInt4, {16, 12},
+                    {p.whole(rows), columns}, bytes);
+  auto s =
+      p.weight("s", Float32, {16 / blockRows, 12}, {p.whole(blocks), columns},
+               bytesOf(range(16 / blockRows * 12)));
+  auto y = p.value(Float32, {n, half});
+  p.run("MatMulDequantized", {int32_t(x), int32_t(q), int32_t(s)}, {int32_t(y)},
+        {p.ints("axis", {0}), p.ints("block_size", {blockRows})});
+  return p;
+}
+
+TEST(WeightLoader, productsKeepNoCopiesOfFields) {
+  // Blocks of fewer rows than a word has are made numbers of in each call.
+  for (const int64_t blockRows : {8, 4})
+    onHost(fieldsProgram(blockRows),
+           [&](const Artifact &, const LoadedRank &loaded) {
+             const WeightSlice &slice = *loaded.weights.slices[0];
+             EXPECT_EQ(slice.isTransient, blockRows == 8);
+             EXPECT_EQ(slice.bytes, 16 * 3);
+             const auto *bytes =
+                 reinterpret_cast<const char *>(loaded.weights.data[0]);
+             for (int i = 0; i < 16 * 3; ++i)
+               EXPECT_EQ(bytes[i], i / 3 * 6 + i % 3 * 2 + 1) << i;
+             return true;
+           });
 }
 
 TEST(WeightLoader, programsShareSlicesThatAreAlike) {

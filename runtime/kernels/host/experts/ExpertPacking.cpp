@@ -2,68 +2,28 @@
 
 #include "runtime/kernels/host/experts/ExpertPacking.h"
 
-#include "runtime/base/AlignedBuffer.h"
-#include "runtime/kernels/StridedLoop.h"
 #include "runtime/kernels/host/quant/FieldMatrix.h"
 #include "runtime/kernels/host/simd/RoundedProduct.h"
-#include "runtime/tensor/CopyView.h"
 
 namespace shardc::runtime::host {
-namespace {
 
-TensorView matrixOf(const TensorView &weights, int64_t expert) {
-  return dimsOf(narrowed(weights, 0, expert, 1), 1, 3);
-}
-
-template <ExpertRounding Rounding>
-int64_t packedBytes(const TensorView &weights) {
-  return weights.dims[0] * packedExpertBytes(weights, Rounding);
-}
-
-template <ExpertRounding Rounding>
-void packAll(const TensorView &weights, std::byte *to) {
-  const int64_t bytes = packedExpertBytes(weights, Rounding);
-  for (int64_t expert = 0; expert < weights.dims[0]; ++expert)
-    packExpert(weights, expert, Rounding, to + expert * bytes);
-}
-
-} // namespace
-
-int64_t packedExpertBytes(const TensorView &weights, ExpertRounding rounding) {
-  if (weights.numElements() == 0)
-    return 0;
-  const TensorView matrix = matrixOf(weights, 0);
+int64_t packedExpertBytes(const TensorView &matrix, ExpertRounding rounding) {
   if (rounding == ExpertRounding::BFloat16)
-    return alignBuffer(roundedLoops().matrixBytes(matrix));
+    return roundedLoops().matrixBytes(matrix);
   FieldMatrix fields;
-  return alignBuffer(fields.readMatrix(matrix) ? fields.packedBytes()
-                                               : packedOperandBytes(matrix));
+  return fields.readMatrix(matrix) ? fields.packedBytes()
+                                   : packedOperandBytes(matrix);
 }
 
-void packExpert(const TensorView &weights, int64_t expert,
-                ExpertRounding rounding, std::byte *to) {
-  const TensorView matrix = matrixOf(weights, expert);
+void packExpert(const TensorView &matrix, ExpertRounding rounding,
+                std::byte *to, SourcePages pages) {
   FieldMatrix fields;
   if (rounding == ExpertRounding::BFloat16)
-    roundedLoops().pack(matrix, to, SourcePages::Leave);
+    roundedLoops().pack(matrix, to, pages);
   else if (fields.readMatrix(matrix))
     fields.pack(to);
   else
     packOperand(matrix, to);
-}
-
-OperandPacking packingOfExperts(int input, int scale, ExpertRounding rounding) {
-  OperandPacking packing = {input,
-                            packedBytes<ExpertRounding::None>,
-                            packAll<ExpertRounding::None>,
-                            /*rank=*/3,
-                            /*replaces=*/true,
-                            scale};
-  if (rounding == ExpertRounding::BFloat16) {
-    packing.bytes = packedBytes<ExpertRounding::BFloat16>;
-    packing.pack = packAll<ExpertRounding::BFloat16>;
-  }
-  return packing;
 }
 
 } // namespace shardc::runtime::host

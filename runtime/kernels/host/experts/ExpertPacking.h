@@ -9,21 +9,31 @@
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_EXPERTS_EXPERTPACKING_H
 #define SHARDC_RUNTIME_KERNELS_HOST_EXPERTS_EXPERTPACKING_H
 
-#include "runtime/kernels/Kernel.h"
+#include "runtime/kernels/host/simd/PackedMatrix.h"
 
 namespace shardc::runtime::host {
 
 /// What products of experts do to their operands.
 enum class ExpertRounding : bool { None, BFloat16 };
 
-/// Of one expert; 0 where its matrix is read as it lies.
-int64_t packedExpertBytes(const TensorView &weights, ExpertRounding rounding);
+/// Of one expert's matrix; 0 where it is read as it lies.
+int64_t packedExpertBytes(const TensorView &matrix, ExpertRounding rounding);
+void packExpert(const TensorView &matrix, ExpertRounding rounding,
+                std::byte *to, SourcePages pages);
 
-void packExpert(const TensorView &weights, int64_t expert,
-                ExpertRounding rounding, std::byte *to);
-
-/// What a kernel asks for its operand `input`, whose scale is another one.
-OperandPacking packingOfExperts(int input, int scale, ExpertRounding rounding);
+/// What a kernel asks for its operand `input`.
+template <ExpertRounding Rounding>
+OperandPacking packingOfExperts(int input,
+                                bool (*replaces)(const KernelCall &call)) {
+  return {input,
+          [](const TensorView &matrix) {
+            return packedExpertBytes(matrix, Rounding);
+          },
+          [](const TensorView &matrix, std::byte *to) {
+            packExpert(matrix, Rounding, to, SourcePages::Leave);
+          },
+          /*rank=*/3, replaces};
+}
 
 } // namespace shardc::runtime::host
 

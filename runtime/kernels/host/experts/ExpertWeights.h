@@ -30,7 +30,8 @@ public:
   ExpertMatrices(const ExpertOperand &operand, SumOrder order,
                  ExpertRounding rounding, const std::byte *packed)
       : operand(operand), order(order), rounding(rounding), packed(packed),
-        bytesOfPacked(packedExpertBytes(operand.data(), rounding)) {
+        bytesOfPacked(
+            alignBuffer(packedExpertBytes(matrixOf(/*expert=*/0), rounding))) {
     const TensorView &data = operand.data();
     layout = {data.dims[1], data.dims[2], data.strides[1], data.strides[2]};
     weights = readWeights();
@@ -74,7 +75,7 @@ public:
     if (weights == Weights::Fields)
       (void)readFields(expert, fields); // as of any other one
     if (weights == Weights::Rounded && !packed)
-      packExpert(operand.data(), expert, rounding, scratch);
+      packExpert(matrixOf(expert), rounding, scratch, SourcePages::Stay);
     if (weights != Weights::Numbers)
       return Status::ok();
     Acc *rows = reinterpret_cast<Acc *>(scratch);
@@ -107,8 +108,17 @@ public:
                           order);
   }
 
+  /// Whether nothing is read but what was packed, which there is.
+  bool readsPackedAlone() const {
+    return packed && weights != Weights::Numbers && weights != Weights::Rows;
+  }
+
 private:
   enum class Weights { Numbers, Rows, Fields, Panels, Rounded };
+
+  TensorView matrixOf(int64_t expert) const {
+    return dimsOf(narrowed(operand.data(), 0, expert, 1), 1, 3);
+  }
 
   int64_t numberBytes() const {
     return alignBuffer(packedSize<T>(layout) * int64_t(sizeof(Acc)));

@@ -241,10 +241,29 @@ int64_t scratchBytes(const KernelCall &call) {
                        });
 }
 
+template <ExpertRounding Rounding, ExpertInput Input>
+bool replaces(const KernelCall &call) {
+  constexpr const char *name = kNameOf<Rounding>;
+  static constexpr std::byte elsewhere{};
+  ExpertProducts products;
+  bool isAll = false;
+  const Status known =
+      products.read(call, name).isOk()
+          ? dispatch(TokenTypes<Rounding>(), call.inputs[0].element, name,
+                     [&](auto tag) {
+                       isAll = ExpertMatrices<typename decltype(tag)::Type>(
+                                   Input == kUp ? products.up : products.down,
+                                   sumOrderOf(call), Rounding, &elsewhere)
+                                   .readsPackedAlone();
+                     })
+          : failure(name, "operands do not fit");
+  return known.isOk() && isAll;
+}
+
 template <ExpertRounding Rounding> Kernel kernelOf() {
   static const OperandPacking packings[] = {
-      packingOfExperts(kUp, kUpScale, Rounding),
-      packingOfExperts(kDown, kDownScale, Rounding)};
+      packingOfExperts<Rounding>(kUp, replaces<Rounding, kUp>),
+      packingOfExperts<Rounding>(kDown, replaces<Rounding, kDown>)};
   return {run<Rounding>, scratchBytes<Rounding>, packings};
 }
 

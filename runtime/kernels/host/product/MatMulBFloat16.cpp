@@ -102,7 +102,7 @@ void pack(const TensorView &matrix, std::byte *to) {
 }
 
 constexpr OperandPacking kPackings[] = {
-    {1, packedBytes, pack, /*rank=*/2, /*replaces=*/true}};
+    {1, packedBytes, pack, /*rank=*/2, alwaysReplaces}};
 const HostKernelRegistration registration(kName,
                                           {run, scratchBytes, kPackings});
 

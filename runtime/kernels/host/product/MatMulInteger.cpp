@@ -277,7 +277,8 @@ int64_t scratchBytes(const KernelCall &call) {
          (call.packed[0] ? 0 : alignBuffer(integerMatrixBytes(o.matrixB())));
 }
 
-constexpr OperandPacking kPackings[] = {{1, integerMatrixBytes, packIntegers}};
+constexpr OperandPacking kPackings[] = {
+    {1, integerMatrixBytes, packIntegers, /*rank=*/2, alwaysReplaces}};
 const HostKernelRegistration registration(kName, {run<&Operands::read>,
                                                   scratchBytes<&Operands::read>,
                                                   kPackings});
@@ -355,8 +356,17 @@ int64_t quantizedScratchBytes(const KernelCall &call) {
              : parts.scratchBytes();
 }
 
-const HostKernelRegistration
-    ofNumbers(kQuantized, {runQuantized, quantizedScratchBytes, kPackings});
+/// Parts of a long sum pack theirs in each call.
+bool replacesQuantized(const KernelCall &call) {
+  return checkQuantized(call, kQuantized).isOk() &&
+         PartsOfSum(call).depth() <= QuantizedOperands::kMostDepth;
+}
+
+constexpr OperandPacking kQuantizedPackings[] = {
+    {1, integerMatrixBytes, packIntegers, /*rank=*/2, replacesQuantized}};
+const HostKernelRegistration ofNumbers(kQuantized,
+                                       {runQuantized, quantizedScratchBytes,
+                                        kQuantizedPackings});
 
 } // namespace
 } // namespace shardc::runtime::host

@@ -224,7 +224,19 @@ void pack(const TensorView &weights, std::byte *to) {
     packMatrix(weights, to, SourcePages::Leave);
 }
 
-constexpr OperandPacking kPackings[] = {{1, packedBytes, pack}};
+/// What readWeights asks, which needs no sizes of A.
+bool replaces(const KernelCall &call) {
+  Operands part;
+  FieldMatrix matrix;
+  const artifact::ElementType element = call.inputs[0].element;
+  return (element == artifact::ElementType_Float32 || areHalves(element)) &&
+         part.read(call, kName).isOk() &&
+         ((element == artifact::ElementType_Float32 && part.b.areHalves()) ||
+          matrix.read(call, part));
+}
+
+constexpr OperandPacking kPackings[] = {
+    {1, packedBytes, pack, /*rank=*/2, replaces}};
 const HostKernelRegistration registration(kName,
                                           {run, scratchBytes, kPackings});
 

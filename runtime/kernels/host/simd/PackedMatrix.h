@@ -61,8 +61,7 @@ void packMatrixRounded(const TensorView &matrix, std::byte *to,
 int64_t packedOperandBytes(const TensorView &matrix);
 void packOperand(const TensorView &matrix, std::byte *to);
 inline constexpr OperandPacking packingOfInput(int input) {
-  return {input, packedOperandBytes, packOperand, /*rank=*/2,
-          /*replaces=*/true};
+  return {input, packedOperandBytes, packOperand, /*rank=*/2, alwaysReplaces};
 }
 
 /// C [m, n] = alpha A [m, k] B [k, n] + beta C; steps count elements.
