@@ -6,6 +6,8 @@
 
 #include "llvm/Support/FileSystem.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace shardc::quantize {
@@ -64,26 +66,41 @@ std::string writeQuantizedFile(ModuleOp module, const std::string &modelFolder,
     all += double(matrix.length);
   std::string problem;
   auto write = [&](llvm::raw_ostream &out) {
+    // Scales of a stack of matrices lie behind the data of all of them.
+    std::map<uint64_t, std::string> scales;
     auto padTo = [&](uint64_t offset) {
-      if (out.tell() < offset)
+      while (!scales.empty() && scales.begin()->first < offset) {
+        auto next = scales.extract(scales.begin());
+        if (out.tell() < next.key())
+          out.write_zeros(next.key() - out.tell());
+        out << next.mapped();
+      }
+      if (offset < UINT64_MAX && out.tell() < offset)
         out.write_zeros(offset - out.tell());
     };
     for (const onnx::QuantizedMatrix &matrix : matrices) {
+      std::string &ownScales = scales[matrix.scaleOffset];
+      padTo(matrix.dataOffset);
+      if (matrix.isZero()) {
+        out.write_zeros(matrix.dataBytes());
+        ownScales.assign(matrix.scaleBytes(), '\0');
+        continue;
+      }
       SourceFile source(modelFolder + "/" + matrix.file.str(), matrix.file);
       MatrixQuantizer quantizer(
           matrix, [&](uint64_t offset, llvm::MutableArrayRef<char> to) {
             return source.read(matrix.offset + offset, to);
           });
-      padTo(matrix.dataOffset);
       problem = quantizer.writeData(out);
       if (!problem.empty())
         return;
-      padTo(matrix.scaleOffset);
-      quantizer.writeScales(out);
+      llvm::raw_string_ostream text(ownScales);
+      quantizer.writeScales(text);
       done += double(matrix.length);
       if (progress)
         progress(done / all);
     }
+    padTo(UINT64_MAX);
   };
   const std::error_code error = files::writeFile(path, write);
   return error ? "cannot write " + path + ": " + error.message() : problem;

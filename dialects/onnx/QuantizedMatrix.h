@@ -24,7 +24,7 @@ namespace shardc::onnx {
 inline constexpr llvm::StringLiteral kQuantizedFile = "//quantized.bin";
 
 struct QuantizedMatrix {
-  mlir::StringAttr name, file; ///< of the source
+  mlir::StringAttr name, file; ///< of the source; empty: it is of zeros
   uint64_t offset = 0, length = 0;
   mlir::Type element, stored;
   int64_t batch = 1, rows = 0, columns = 0; ///< n and k, of each of `batch`
@@ -34,6 +34,7 @@ struct QuantizedMatrix {
 
   /// One that is rounded has no scales, and lies as its source does.
   bool isScaled() const { return !stored.isBF16(); }
+  bool isZero() const { return file.empty(); }
   int64_t groups() const {
     return group > 0 ? (columns + group - 1) / group : 1;
   }

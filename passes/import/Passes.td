@@ -126,9 +126,10 @@ def QuantizeWeights : Pass<"shardc-quantize-weights", "::mlir::ModuleOp"> {
     features of each result, fp8 (e4m3) with one for each result, as
     DequantizeLinear of [n, k] that is then transposed, which is what MatMulNBits
     becomes; bf16 as it lies, by a DequantizeLinear whose scale is 1, or with
-    `casts`, for kernels that do not take that, a Cast. Gemm becomes MatMul and Add. What else reads a
-    weight, as the lookup of embeddings that are tied to the head, goes on
-    reading the file's.
+    `casts`, for kernels that do not take that, a Cast. Matrices of experts that
+    an export keeps one by one become one weight. Gemm becomes MatMul and Add.
+    What else reads a weight, as the lookup of embeddings that are tied to the
+    head, goes on reading the file's.
 
     With int4 the last products, behind which no other comes (the LM head), get 8
     bits; what a TopK chooses by (the router of experts) stays as it is. A

@@ -148,12 +148,13 @@ class WeightsInMemoryOnce(EndToEnd):
                 self.assertLess(self.peak(model, "--tp", 2, "--compute", "bf16"), weights / 2 + rest)
 
     def test_quantised_in_pieces(self):
-        """Pieces of columns of 4 and 8 bits, whose head stays in 8 bits."""
-        model, weights = self.gpt()
-        for bits in (4, 8):
-            with self.subTest(bits=bits):
-                quantised = weights * bits / 32 * 1.15 + (2 << 20)  # with scales of groups of 32, the head and positions
-                self.assertLess(self.peak(model, "--tp", 2, "--weights-type", f"int{bits}"), quantised + (26 << 20))
+        """Pieces of columns, and experts one by one, in 4 and 8 bits; the head keeps 8."""
+        for name, make in (("in pieces", self.gpt), ("experts one by one", self.one_by_one)):
+            model, weights = make()
+            for bits in (4, 8):
+                with self.subTest(name, bits=bits):
+                    quantised = weights * bits / 32 * 1.15 + (2 << 20)  # with scales of groups of 32, the head and positions
+                    self.assertLess(self.peak(model, "--tp", 2, "--weights-type", f"int{bits}"), quantised + (26 << 20))
 
 
 class HostMemoryOfProcesses(ProcessTest):

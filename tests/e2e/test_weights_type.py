@@ -155,6 +155,52 @@ class WeightsType(EndToEnd):
                     (found,), _ = self.outputs(model, self.folder / "in.npz", "--tp", tp, "--weights-type", "int4")
                     self.assertLess(np.max(np.abs(found - expected)) / np.max(np.abs(expected)), 1e-5)
 
+    def test_experts_that_are_kept_one_by_one(self):
+        """Of one the weights are in two parts, and of one they are zeros."""
+        rng = np.random.default_rng(6)
+        experts, hidden, inner = 4, 64, 96
+        ups, downs = (rng.standard_normal((experts, *dims)).astype(np.float32) for dims in ((inner, hidden), (hidden, inner)))
+        ups[2] = downs[2] = 0
+        head = rng.standard_normal((hidden, 80)).astype(np.float32)
+        tensors, nodes = [numpy_helper.from_array(head, "head"), numpy_helper.from_array(np.zeros((), np.float32), "zero")], []
+        for kind, stack in (("up", ups), ("down", downs)):
+            names = [f"{kind}{e}" for e in range(experts)]
+            for e, name in enumerate(names):
+                if e == 2:
+                    tensors.append(numpy_helper.from_array(np.array(stack[:1].shape, np.int64), f"{name}.dims"))
+                    nodes.append(helper.make_node("Expand", ["zero", f"{name}.dims"], [name]))
+                elif e == 1:
+                    parts = np.split(stack[e : e + 1], [32], axis=1)
+                    tensors += [numpy_helper.from_array(part, f"{name}.{i}") for i, part in enumerate(parts)]
+                    nodes.append(helper.make_node("Concat", [f"{name}.0", f"{name}.1"], [name], axis=1))
+                else:
+                    tensors.append(numpy_helper.from_array(stack[e : e + 1], name))
+            nodes.append(helper.make_node("Concat", names, [kind], axis=0))
+        nodes.append(helper.make_node("MoE", ["x", "scores", "up", "", "down"], ["m"], domain="com.microsoft", activation_type="relu", k=2))
+        nodes.append(helper.make_node("MatMul", ["m", "head"], ["y"]))
+        ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", size]) for name, size in (("x", hidden), ("scores", experts))]
+        graph = helper.make_graph(nodes, "g", ports, [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", 80])], tensors)
+        opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+        model = self.folder / "model.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), model)
+        x, scores = rng.standard_normal((9, hidden)).astype(np.float32), rng.standard_normal((9, experts)).astype(np.float32)
+        np.savez(self.folder / "in.npz", x=x, scores=scores)
+        shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        chosen = np.argsort(-scores, axis=1)[:, :2]
+        for kind, stored, last in (("int8", "i8", "i8"), ("int4", "i4", "i8"), ("fp8", "f8E4M3FN", "f8E4M3FN"), ("bf16", "bf16", "bf16")):
+            mixed = np.zeros_like(x)
+            for row in range(len(x)):
+                for e in chosen[row]:
+                    inside = np.maximum(x[row] @ rounded(ups[e].T, stored, 32), 0)
+                    mixed[row] += shares[row, e] * (inside @ rounded(downs[e].T, stored, 32))
+            expected = mixed @ rounded(head, last, 32)
+            for flags in (["--tp", 1], ["--tp", 2], ["--tp", 2, "--ep", 2], ["--tp", 3, "--weights", "copy"]):
+                with self.subTest(type=kind, plan=flags):
+                    (found,), _ = self.outputs(model, self.folder / "in.npz", "--weights-type", kind, *flags)
+                    self.assertLess(np.max(np.abs(found - expected)) / np.max(np.abs(expected)), 1e-5)
+            said = self.run_ok("shardc", model, "--weights-type", kind, "--to", "imported")
+            self.assertIn('"up0.bf16"' if kind == "bf16" else f'"up0.experts.{kind}"', said)
+
     def test_half_precision_keeps_its_scales_in_it(self):
         rng = np.random.default_rng(4)
         for element, dtype, limit in ((TensorProto.FLOAT16, np.float16, 2e-3), (TensorProto.BFLOAT16, ml_dtypes.bfloat16, 1.6e-2)):

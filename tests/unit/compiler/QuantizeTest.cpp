@@ -2,13 +2,16 @@
 
 #include "compiler/quantize/MatrixQuantizer.h"
 #include "compiler/quantize/Numbers.h"
+#include "compiler/quantize/QuantizedFile.h"
 #include "runtime/base/Float8.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/FileSystem.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
 #include <random>
 
 using namespace shardc;
@@ -161,6 +164,49 @@ TEST(MatrixQuantizer, TakesExpertsOneByOne) {
 TEST(MatrixQuantizer, ReadsInPieces) {
   expectNear(Quantized(3000, 1100, 8, 256, false));
   expectNear(Quantized(3000, 1100, 4, 128, true));
+}
+
+/// Two experts, of which the second has no matrix: data of both, then scales.
+TEST(QuantizedFile, HasZerosForExpertsWithoutMatrices) {
+  llvm::SmallString<64> folder;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("quantized", folder));
+  const std::vector<float> source = {-128, 64, 127, 0};
+  {
+    std::ofstream file(std::string(folder) + "/m.data", std::ios::binary);
+    file.write(reinterpret_cast<const char *>(source.data()), 16);
+  }
+  mlir::MLIRContext context;
+  mlir::Builder b(&context);
+  onnx::QuantizedMatrix matrix;
+  matrix.name = b.getStringAttr("w");
+  matrix.file = b.getStringAttr("m.data");
+  matrix.length = 16;
+  matrix.element = b.getF32Type();
+  matrix.stored = b.getIntegerType(8);
+  matrix.rows = matrix.columns = matrix.group = 2;
+  matrix.isTransposed = true;
+  matrix.scaleOffset = 8;
+  onnx::QuantizedMatrix zeros = matrix;
+  zeros.name = zeros.file = b.getStringAttr("");
+  zeros.length = 0;
+  zeros.dataOffset = 4;
+  zeros.scaleOffset = 16;
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp::create(b.getUnknownLoc());
+  onnx::setQuantizedMatrices(*module, {matrix, zeros});
+  const std::string path = std::string(folder) + "/quantized.bin";
+  EXPECT_EQ(writeQuantizedFile(*module, std::string(folder), path), "");
+  std::ifstream written(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(written)), {});
+  ASSERT_EQ(bytes.size(), 24u);
+  EXPECT_EQ(bytes.substr(0, 8), (std::string{-128, 64, -128, 0, 0, 0, 0, 0}));
+  float scales[4];
+  std::memcpy(scales, bytes.data() + 8, sizeof(scales));
+  EXPECT_EQ(scales[0], 1);
+  EXPECT_EQ(scales[1], 127 / -128.0f);
+  EXPECT_EQ(scales[2], 0);
+  EXPECT_EQ(scales[3], 0);
+  llvm::sys::fs::remove_directories(folder);
 }
 
 } // namespace

@@ -16,11 +16,10 @@
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
+#include "passes/import/weights/QuantizedPlaces.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-
-#include <map>
-#include <tuple>
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -40,32 +39,6 @@ SmallVector<int64_t> matrixTransposition(int64_t rank) {
   return perm;
 }
 
-/// A matrix, or one for each expert, as its file has it.
-struct Source {
-  WeightOp weight;
-  bool isTransposed = false; ///< [n, k]
-
-  static std::optional<Source> of(Value matrix) {
-    Source source;
-    if (auto transpose = matrix.getDefiningOp<TransposeOp>()) {
-      const int64_t rank = cast<ShapedType>(transpose.getType()).getRank();
-      if (rank < 2 || ArrayRef<int64_t>(*transpose.getPerm()) !=
-                          ArrayRef<int64_t>(matrixTransposition(rank)))
-        return std::nullopt;
-      matrix = transpose.getData();
-      source.isTransposed = true;
-    }
-    source.weight = matrix.getDefiningOp<WeightOp>();
-    auto type = dyn_cast<RankedTensorType>(matrix.getType());
-    if (!source.weight || !type || !type.hasStaticShape())
-      return std::nullopt;
-    const Type element = type.getElementType();
-    return element.isF32() || element.isF16() || element.isBF16()
-               ? std::optional(source)
-               : std::nullopt;
-  }
-};
-
 /// Whether a product is scaled before it is rounded to 16 bits, which may not
 /// hold what a product beside its scale would be.
 bool scalesInside(Operation *op) {
@@ -80,7 +53,8 @@ SmallVector<OpOperand *, 2> matricesOf(Operation *op) {
   SmallVector<OpOperand *, 2> found;
   auto add = [&](OpOperand &operand, int64_t rank) {
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-    if (type && type.getRank() == rank && Source::of(operand.get()))
+    if (type && type.getRank() == rank &&
+        (WeightSource::of(operand.get()) || ExpertStack::of(operand.get())))
       found.push_back(&operand);
   };
   if (auto experts = dyn_cast<MixtureOfExpertsOp>(op)) {
@@ -126,66 +100,13 @@ private:
   llvm::SmallPtrSet<Operation *, 32> beforeProduct, beforeChoice;
 };
 
-/// The weights of one module, each once whichever functions read it.
-class Matrices {
-public:
-  Matrices(int64_t group) : group(group) {}
-
-  const QuantizedMatrix &find(Source source, Type stored) {
-    WeightOp weight = source.weight;
-    auto type = cast<RankedTensorType>(weight.getType());
-    // Weights of other dims may begin at the same place of a file.
-    const Key key{weight.getFile().str(), weight.getOffset(),
-                  source.isTransposed, type.getAsOpaquePointer(),
-                  stored.getAsOpaquePointer()};
-    auto [known, isNew] = numbers.try_emplace(key, list.size());
-    if (!isNew)
-      return list[known->second];
-    QuantizedMatrix made;
-    made.name = weight.getNameAttr();
-    made.file = weight.getFileAttr();
-    made.offset = weight.getOffset();
-    made.length = weight.getLength();
-    made.element = type.getElementType();
-    made.stored = stored;
-    ArrayRef<int64_t> dims = type.getShape();
-    made.batch = dims.size() == 3 ? dims[0] : 1;
-    made.rows = dims.end()[source.isTransposed ? -2 : -1];
-    made.columns = dims.end()[source.isTransposed ? -1 : -2];
-    made.isTransposed = source.isTransposed;
-    made.group = isa<IntegerType>(stored) ? group : 0;
-    made.dataOffset = place(made.dataBytes());
-    made.scaleOffset = place(made.scaleBytes());
-    list.push_back(made);
-    return list.back();
-  }
-
-  ArrayRef<QuantizedMatrix> all() const { return list; }
-
-private:
-  using Key =
-      std::tuple<std::string, uint64_t, bool, const void *, const void *>;
-
-  /// Where it can be read where it lies.
-  uint64_t place(uint64_t bytes) {
-    const uint64_t at = llvm::alignTo(size, 64);
-    size = at + bytes;
-    return at;
-  }
-
-  int64_t group;
-  std::map<Key, size_t> numbers;
-  std::vector<QuantizedMatrix> list;
-  uint64_t size = 0;
-};
-
 /// Rewrites the products of one function.
 class FunctionQuantizer {
 public:
   FunctionQuantizer(func::FuncOp function, Type stored, Type storedLast,
-                    bool casts, Matrices &matrices)
+                    bool casts, QuantizedPlaces &places)
       : function(function), builder(function.getContext()), stored(stored),
-        storedLast(storedLast), casts(casts), matrices(matrices) {}
+        storedLast(storedLast), casts(casts), places(places) {}
 
   unsigned run() {
     unsigned count = 0;
@@ -217,15 +138,20 @@ private:
     builder.setInsertionPoint(op);
     loc = op->getLoc();
     auto gemm = dyn_cast<GemmOp>(op);
+    bool isAny = false;
     for (OpOperand *operand : operands) {
-      Source source = *Source::of(operand->get());
-      if (gemm && gemm.getTransB())
-        source.isTransposed = !source.isTransposed;
-      operand->set(numbersOf(source, type));
+      std::optional<WeightSource> source = WeightSource::of(operand->get());
+      if (source && gemm && gemm.getTransB())
+        source->isTransposed = !source->isTransposed;
+      Value numbers =
+          source ? numbersOf(*source, type) : numbersOf(operand->get(), type);
+      if (numbers)
+        operand->set(numbers);
+      isAny |= bool(numbers);
     }
     if (gemm)
       replace(gemm);
-    return true;
+    return isAny;
   }
 
   /// A weight beside the one that it is made of.
@@ -241,28 +167,78 @@ private:
   }
 
   /// [.., k, n] in the source's type.
-  Value numbersOf(Source source, Type type) {
-    const QuantizedMatrix &m = matrices.find(source, type);
-    SmallVector<int64_t, 3> dims = {m.rows, m.columns};
-    if (cast<ShapedType>(source.weight.getType()).getRank() == 3)
-      dims.insert(dims.begin(), m.batch);
-    if (!m.isScaled() && !m.isTransposed)
+  Value numbersOf(const WeightSource &source, Type type) {
+    const QuantizedPlace place = places.of(source, type);
+    SmallVector<int64_t, 3> dims = {place.rows, place.columns};
+    if (source.type().getRank() == 3)
+      dims.insert(dims.begin(), source.type().getDimSize(0));
+    if (isScaled(type))
+      return scaledNumbers(source.weight, "", place, dims);
+    if (!source.isTransposed)
       std::swap(dims.end()[-1], dims.end()[-2]);
     Value data =
         weight(source.weight, suffixOf(type), RankedTensorType::get(dims, type),
-               m.dataOffset, m.dataBytes());
-    auto result = RankedTensorType::get(dims, m.element);
-    if (!m.isScaled()) {
-      Value numbers =
-          casts ? CastOp::create(builder, loc, result, data, IntegerAttr())
-                : dequantized(data, one(dims.size()), result, 0);
-      return m.isTransposed ? turned(numbers) : numbers;
+               place.dataOffset, place.dataBytes);
+    Value numbers = widened(data, place.element);
+    return source.isTransposed ? turned(numbers) : numbers;
+  }
+
+  /// The same of experts that were put together; null where they stay.
+  Value numbersOf(Value matrices, Type type) {
+    const ExpertStack stack = *ExpertStack::of(matrices);
+    if (!isScaled(type))
+      return widened(rounded(matrices, type), elementOf(matrices));
+    const std::optional<QuantizedPlace> place = places.of(stack, type);
+    return place ? scaledNumbers(stack.first().weight, ".experts", *place,
+                                 {int64_t(stack.experts.size()), place->rows,
+                                  place->columns})
+                 : Value();
+  }
+
+  Value scaledNumbers(WeightOp source, StringRef kind,
+                      const QuantizedPlace &place,
+                      SmallVector<int64_t, 3> dims) {
+    auto result = RankedTensorType::get(dims, place.element);
+    Value data = weight(source, kind + suffixOf(place.stored),
+                        RankedTensorType::get(dims, place.stored),
+                        place.dataOffset, place.dataBytes);
+    dims.back() = place.groups;
+    Value scales = weight(source, kind + ".scales",
+                          RankedTensorType::get(dims, place.element),
+                          place.scaleOffset, place.scaleBytes);
+    return turned(dequantized(data, scales, result, place.group));
+  }
+
+  /// What was rounded alone, in the model's type.
+  Value widened(Value data, Type element) {
+    auto type = cast<RankedTensorType>(data.getType());
+    auto result = RankedTensorType::get(type.getShape(), element);
+    return casts ? CastOp::create(builder, loc, result, data, IntegerAttr())
+                 : dequantized(data, one(type.getRank()), result, 0);
+  }
+
+  /// What puts a stack together does so with rounded weights, and zeros.
+  Value rounded(Value value, Type type) {
+    auto result = RankedTensorType::get(
+        cast<RankedTensorType>(value.getType()).getShape(), type);
+    if (auto source = value.getDefiningOp<WeightOp>()) {
+      const QuantizedPlace place = places.of(WeightSource{source, false}, type);
+      return weight(source, suffixOf(type), result, place.dataOffset,
+                    place.dataBytes);
     }
-    dims.back() = m.groups();
-    Value scales =
-        weight(source.weight, ".scales", RankedTensorType::get(dims, m.element),
-               m.scaleOffset, m.scaleBytes());
-    return turned(dequantized(data, scales, result, m.group));
+    Operation *op = value.getDefiningOp();
+    if (isa<ConstantOp>(op))
+      return ConstantOp::create(
+          builder, loc, result,
+          DenseElementsAttr::get(result,
+                                 Attribute(builder.getFloatAttr(type, 0))));
+    IRMapping made;
+    for (Value operand : op->getOperands())
+      if (elementOf(operand) == elementOf(value))
+        made.map(operand, rounded(operand, type));
+    Operation *clone = builder.clone(*op, made);
+    clone->getResult(0).setType(result);
+    return clone->getResult(0);
   }
 
   Value dequantized(Value data, Value scales, Type result, int64_t group) {
@@ -283,6 +259,7 @@ private:
                               DenseElementsAttr::get(scalar, 1.0f));
   }
 
+  static bool isScaled(Type type) { return !type.isBF16(); }
   static StringRef suffixOf(Type type) {
     return type.isInteger(4)   ? ".int4"
            : type.isInteger(8) ? ".int8"
@@ -332,7 +309,7 @@ private:
   Location loc = builder.getUnknownLoc();
   Type stored, storedLast;
   bool casts;
-  Matrices &matrices;
+  QuantizedPlaces &places;
 };
 
 /// Of what is quantised in the file.
@@ -366,23 +343,23 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
                         : type == "fp8"
                             ? Type(Float8E4M3FNType::get(&getContext()))
                             : Type(b.getBF16Type());
-    Matrices matrices(group);
+    QuantizedPlaces places(group);
     for (auto function : module.getOps<func::FuncOp>()) {
       numQuantized +=
           FunctionQuantizer(function, stored, type == "int4" ? bytes : stored,
-                            casts, matrices)
+                            casts, places)
               .run();
       for (Block &block : function.getBody())
         eraseDead(block);
     }
-    if (matrices.all().empty()) {
+    if (places.all().empty()) {
       module.emitError("--weights-type ")
           << type << ": no product has a matrix of "
           << (type == "bf16" ? "f32" : "floats")
           << " in the model's files as its weights; leave it out";
       return signalPassFailure();
     }
-    setQuantizedMatrices(module, matrices.all());
+    setQuantizedMatrices(module, places.all());
   }
 };
 

@@ -1,0 +1,113 @@
+#include "passes/import/weights/WeightSources.h"
+
+#include "dialects/onnx/ops/Indexing.h"
+#include "dialects/onnx/ops/Layout.h"
+#include "passes/import/Matching.h"
+
+using namespace mlir;
+
+namespace shardc::import {
+
+using namespace onnx;
+
+/// Exchanges the last two dims.
+static bool turnsMatrix(TransposeOp transpose) {
+  const int64_t rank = cast<ShapedType>(transpose.getType()).getRank();
+  if (rank < 2)
+    return false;
+  auto perm = llvm::to_vector(llvm::seq<int64_t>(rank));
+  std::swap(perm.end()[-1], perm.end()[-2]);
+  return ArrayRef<int64_t>(*transpose.getPerm()) == ArrayRef<int64_t>(perm);
+}
+
+std::optional<WeightSource> WeightSource::of(Value matrix) {
+  WeightSource source;
+  if (auto transpose = matrix.getDefiningOp<TransposeOp>()) {
+    if (!turnsMatrix(transpose))
+      return std::nullopt;
+    matrix = transpose.getData();
+    source.isTransposed = true;
+  }
+  source.weight = matrix.getDefiningOp<WeightOp>();
+  auto type = dyn_cast<RankedTensorType>(matrix.getType());
+  if (!source.weight || !type || !type.hasStaticShape() || type.getRank() < 2)
+    return std::nullopt;
+  const Type element = type.getElementType();
+  return element.isF32() || element.isF16() || element.isBF16()
+             ? std::optional(source)
+             : std::nullopt;
+}
+
+static bool isConcatAlong(ConcatOp concat, int64_t axis) {
+  const int64_t rank = cast<ShapedType>(concat.getType()).getRank();
+  const auto along = static_cast<int64_t>(concat.getAxis());
+  return (along < 0 ? along + rank : along) == axis;
+}
+
+/// Of one expert: [1, k, n], or [1, n, k] where that is turned afterwards.
+static std::optional<ExpertStack::Parts> partsOf(Value matrix, bool isTurned) {
+  ExpertStack::Parts parts;
+  if (auto expand = matrix.getDefiningOp<ExpandOp>()) {
+    if (!expand.getData().getDefiningOp<ConstantOp>() ||
+        splatConstant(expand.getData()) != 0.0)
+      return std::nullopt;
+    return parts;
+  }
+  if (auto reshape = matrix.getDefiningOp<ReshapeOp>()) {
+    auto from = dyn_cast<RankedTensorType>(reshape.getData().getType());
+    auto to = dyn_cast<RankedTensorType>(matrix.getType());
+    if (!from || !to || from.getRank() != 2 ||
+        from.getShape() != to.getShape().drop_front())
+      return std::nullopt;
+    matrix = reshape.getData();
+  }
+  const int64_t rank = cast<ShapedType>(matrix.getType()).getRank();
+  SmallVector<Value, 2> values = {matrix};
+  if (auto concat = matrix.getDefiningOp<ConcatOp>();
+      concat && isConcatAlong(concat, isTurned ? rank - 2 : rank - 1))
+    values.assign(concat.getInputs().begin(), concat.getInputs().end());
+  for (Value value : values) {
+    std::optional<WeightSource> source = WeightSource::of(value);
+    if (!source)
+      return std::nullopt;
+    source->isTransposed ^= isTurned;
+    parts.push_back(*source);
+  }
+  return parts;
+}
+
+std::optional<ExpertStack> ExpertStack::of(Value matrices) {
+  auto transpose = matrices.getDefiningOp<TransposeOp>();
+  if (transpose) {
+    if (!turnsMatrix(transpose))
+      return std::nullopt;
+    matrices = transpose.getData();
+  }
+  auto concat = matrices.getDefiningOp<ConcatOp>();
+  auto type = dyn_cast<RankedTensorType>(matrices.getType());
+  if (!concat || !type || type.getRank() != 3 || !type.hasStaticShape() ||
+      !isConcatAlong(concat, 0))
+    return std::nullopt;
+  ExpertStack stack;
+  bool hasWeights = false;
+  for (Value expert : concat.getInputs()) {
+    auto each = dyn_cast<RankedTensorType>(expert.getType());
+    std::optional<Parts> parts =
+        each && each.getRank() == 3 && each.getDimSize(0) == 1
+            ? partsOf(expert, bool(transpose))
+            : std::nullopt;
+    if (!parts)
+      return std::nullopt;
+    hasWeights |= !parts->empty();
+    stack.experts.push_back(std::move(*parts));
+  }
+  return hasWeights ? std::optional(std::move(stack)) : std::nullopt;
+}
+
+const WeightSource &ExpertStack::first() const {
+  return llvm::find_if(experts,
+                       [](const Parts &parts) { return !parts.empty(); })
+      ->front();
+}
+
+} // namespace shardc::import
