@@ -3,7 +3,6 @@ were called and copy a model that is there; what the real ones write is in the c
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -79,14 +78,30 @@ class FromHf(EndToEnd):
     def test_caches_are_whole(self):
         """Not of a window alone, where the builder has the choice."""
         self.install(GENAI, "genai")
-        for known in (False, True):
-            if known:
-                with open(self.packages / "onnxruntime_genai/models/builder.py", "a") as builder:
-                    builder.write("# windowed_kv_cache = ...\n")
-            shutil.rmtree(self.out, ignore_errors=True)
-            done, calls = self.run_it()
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual("windowed_kv_cache=false" in calls[0]["arguments"], known)
+        done, calls = self.run_it()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("windowed_kv_cache=false", calls[0]["arguments"])
+
+    def told(self, package, version):
+        """Its version is known."""
+        folder = self.packages / f"{package.replace('-', '_')}-{version}.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+
+    def test_an_exporter_that_is_too_old(self):
+        """Another one is taken, and without one the older versions are told."""
+        self.install(GENAI, "genai")
+        self.told("onnxruntime-genai-cuda", "0.17.1")
+        self.told("transformers", "4.57.6")
+        done, calls = self.run_it("--precision", "int4")
+        self.assertEqual((done.returncode, calls), (3, []))
+        self.assertIn("no exporter for it: onnxruntime-genai-cuda 0.17.1 is there, expected 0.18 or newer, transformers 4.57.6 is there, "
+                      'expected 5 or newer; pip install "onnxruntime-genai>=0.18" onnx-ir torch "transformers>=5")', done.stderr)  # fmt: skip
+        self.install(OPTIMUM, "optimum")
+        self.told("optimum-onnx", "0.1.0")
+        done, calls = self.run_it()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([call["arguments"][0] for call in calls], ["--model"])
 
     def test_the_other_one_where_the_first_fails(self):
         self.install(GENAI, "genai")
@@ -119,7 +134,7 @@ class FromHf(EndToEnd):
         self.install(OPTIMUM, "optimum")
         done, calls = self.run_it("--precision", "int4")
         self.assertEqual((done.returncode, calls), (3, []))
-        self.assertIn("pip install onnxruntime-genai", done.stderr)
+        self.assertIn('pip install "onnxruntime-genai>=0.18"', done.stderr)
         self.assertNotIn("optimum-onnx", done.stderr)
 
     def test_the_folder_that_it_is_started_in_shadows_nothing(self):
@@ -132,8 +147,8 @@ class FromHf(EndToEnd):
     def test_no_exporter(self):
         done, calls = self.run_it()
         self.assertEqual((done.returncode, calls), (3, []))
-        self.assertIn("pip install onnxruntime-genai onnx-ir torch transformers", done.stderr)
-        self.assertIn("pip install optimum-onnx", done.stderr)
+        self.assertIn('no exporter for it; pip install "onnxruntime-genai>=0.18" onnx-ir torch "transformers>=5", or pip install '
+                      '"optimum-onnx>=0.1")', done.stderr)  # fmt: skip
         self.assert_nothing_left()
         done, _ = self.run_it(python="no-such-python")
         self.assertIn("no-such-python (does not start)", done.stderr)

@@ -23,7 +23,7 @@ namespace shardc {
 static constexpr char kExportScript[] = R"py(
 import sys
 sys.path = [folder for folder in sys.path if folder]
-import importlib.util, json, os, shutil, subprocess
+import importlib.metadata, importlib.util, json, os, re, shutil, subprocess
 folder, out, exporter, precision = sys.argv[1:]
 
 def refuse(why):
@@ -49,9 +49,11 @@ tasks = {"ForMaskedLM": "fill-mask", "ForSequenceClassification": "text-classifi
          "ForTokenClassification": "token-classification", "ForQuestionAnswering": "question-answering",
          "ForMultipleChoice": "multiple-choice", "ForImageClassification": "image-classification",
          "ForAudioClassification": "audio-classification", "ForCTC": "automatic-speech-recognition"}
+# Modules; packages, and the oldest version that is tested.
 needs = {
-    "genai": (["onnxruntime_genai.models.builder", "onnx_ir", "torch", "transformers"], "onnxruntime-genai onnx-ir torch transformers"),
-    "optimum": (["optimum.exporters.onnx"], "optimum-onnx"),
+    "genai": (["onnxruntime_genai.models.builder", "onnx_ir", "torch", "transformers"],
+              {"onnxruntime-genai": "0.18", "onnx-ir": "", "torch": "", "transformers": "5"}),
+    "optimum": (["optimum.exporters.onnx"], {"optimum-onnx": "0.1"}),
 }
 
 def is_there(module):
@@ -60,14 +62,29 @@ def is_there(module):
     except ModuleNotFoundError:
         return False
 
+def numbers(version):
+    return [int(part) for part in re.findall(r"\d+", version)[:3]]
+
+def too_old(package, oldest):
+    """What is there, if it is older: not where none tells its version, as in a folder of sources."""
+    for name in (package, package + "-cuda", package + "-directml"):
+        try:
+            version = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        if numbers(version) < numbers(oldest):
+            return "%s %s is there, expected %s or newer" % (name, version, oldest)
+    return ""
+
+def install(name):
+    return "pip install " + " ".join('"%s>=%s"' % each if each[1] else each[0] for each in needs[name][1].items())
+
 def command(name):
     if name == "genai":
         provider = "cuda" if precision in ("fp16", "bf16") else "cpu"
-        # Caches of whole texts, also where it would keep a window's; builders before it had the choice do not take it.
-        with open(importlib.util.find_spec(needs[name][0][0]).origin) as file:
-            whole = ["--extra_options", "windowed_kv_cache=false"] if "windowed_kv_cache" in file.read() else []
+        # Caches of whole texts, also where it would keep a window's.
         return ["onnxruntime_genai.models.builder", "-i", folder, "-o", out, "-p", precision, "-e", provider,
-                "-c", os.path.join(out, ".cache"), *whole]
+                "-c", os.path.join(out, ".cache"), "--extra_options", "windowed_kv_cache=false"]
     if both:
         speaks = config.get("model_type") in ("whisper", "speech_to_text", "moonshine")
         task = "automatic-speech-recognition-with-past" if speaks else "text2text-generation-with-past"
@@ -84,9 +101,12 @@ start = ("import sys; sys.path = [folder for folder in sys.path if folder]; sys.
 suits = [exporter] if exporter != "auto" else ["genai", "optimum"] if decodes else ["optimum"]
 if exporter == "auto" and precision in ("int4", "int8"):
     suits = ["genai"]
-installed = [name for name in suits if all(map(is_there, needs[name][0]))]
+there = [name for name in suits if all(map(is_there, needs[name][0]))]
+old = {name: list(filter(None, (too_old(*each) for each in needs[name][1].items()))) for name in there}
+installed = [name for name in there if not old[name]]
 if not installed:
-    print("no exporter for it; install " + " or ".join("'pip install %s'" % needs[name][1] for name in suits))
+    found = ["", *(each for name in there for each in old[name])]
+    print("no exporter for it" + ": ".join(found[:2]) + "".join(", " + each for each in found[2:]) + "; " + ", or ".join(map(install, suits)))
     sys.exit(77)
 for name in installed:
     for entry in os.listdir(out):
