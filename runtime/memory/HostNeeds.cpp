@@ -6,8 +6,10 @@
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Message.h"
 #include "runtime/kernels/Kernel.h"
+#include "runtime/program/LoadSpans.h"
 #include "runtime/program/Mesh.h"
 #include "runtime/program/ScalarEvaluator.h"
+#include "runtime/program/ViewResolver.h"
 #include "runtime/tensor/Ownership.h"
 #include "runtime/weights/PackedOperands.h"
 #include "runtime/weights/SliceUses.h"
@@ -41,7 +43,7 @@ public:
       if (size < 0 || size > INT64_MAX / 2)
         continue; // an error when it is loaded
       if (buffer->kind() == artifact::BufferKind_Persistent)
-        loading += bytesOfLoaded(b, alignBuffer(size));
+        values.push_back(valueOf(b, alignBuffer(size)));
       const artifact::Weight *weight = weightOf(program, *buffer);
       if (!weight || !isShown[b] || isInFile(*buffer, *weight) ||
           isTransient(*buffer, *weight))
@@ -50,15 +52,17 @@ public:
         slices[message(weight->file(), ' ', weight->offset(), ' ', size)] =
             alignBuffer(size);
       else
-        loading += alignBuffer(size);
+        passing += alignBuffer(size);
     }
+    findLoading();
     arrange();
     return Status::ok();
   }
 
   // Bytes by what they are of.
   std::map<std::string, int64_t> slices, arranged;
-  int64_t loading = 0; ///< computed, or read once to compute something
+  int64_t loading = 0; ///< values, and what they are made of, at most
+  int64_t loaded = 0;  ///< what stays of that
 
 private:
   /// A rank that is not there for it has zeros in memory.
@@ -78,12 +82,50 @@ private:
            inWholeBytes(weight.element(), dims);
   }
 
-  /// Of a computed value of so many bytes, or of what is packed in its place.
-  int64_t bytesOfLoaded(uint32_t buffer, int64_t bytes) const {
-    int64_t packed = 0;
+  /// What is computed of weights, and what is packed in its place when the load-time
+  /// program is through with it.
+  struct Value {
+    uint32_t buffer;
+    int64_t bytes, packed;
+  };
+  Value valueOf(uint32_t buffer, int64_t bytes) const {
+    std::map<PackedOperands::Key, int64_t> matrices; // each once
     for (const PackedRead &read : reads->packedReadsOf(buffer))
-      packed += alignBuffer(packedBytes(*read.packing, read.matrix.view));
-    return std::max(bytes, packed);
+      matrices[PackedOperands::keyOf(read)] =
+          alignBuffer(packedBytes(*read.packing, read.matrix.view));
+    int64_t packed = 0;
+    for (const auto &[key, size] : matrices)
+      packed += size;
+    return {buffer, bytes, packed};
+  }
+
+  /// A value is there from its first instruction on. Behind its last one it stays, or
+  /// is packed, with both in memory, or goes.
+  void findLoading() {
+    const std::vector<LoadSpan> spans = loadSpans(program);
+    const std::vector<char> isRead = usedBuffers(program);
+    const uint32_t count = program.load()->size();
+    std::vector<int64_t> comes(count), goes(count), shrinks(count),
+        beside(count);
+    for (const Value &value : values) {
+      const LoadSpan &span = spans[value.buffer];
+      const int64_t after = value.packed > 0       ? value.packed
+                            : isRead[value.buffer] ? value.bytes
+                                                   : 0;
+      loaded += after;
+      if (span.first == UINT32_MAX)
+        continue;
+      comes[span.first] += value.bytes;
+      (after > 0 ? shrinks : goes)[span.last] += value.bytes - after;
+      beside[span.last] = std::max(beside[span.last], value.packed);
+    }
+    int64_t there = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      there += comes[i];
+      loading = std::max({loading, there, there - goes[i] + beside[i]});
+      there -= goes[i] + shrinks[i];
+    }
+    loading += passing;
   }
 
   /// Whether the rank reads a slice where it lies.
@@ -192,6 +234,8 @@ private:
   const std::vector<uint8_t> dependence;
   std::vector<int64_t> scalars;
   std::optional<ConstantReads> reads; ///< once scalars are known
+  std::vector<Value> values;
+  int64_t passing = 0; ///< slices that the load-time program alone reads
 };
 
 int64_t sum(const std::map<std::string, int64_t> &bytes) {
@@ -207,21 +251,24 @@ Status HostNeeds::add(int stage, int rank, int worldRank, int64_t &bytes) {
   std::map<std::string, int64_t> slices;
   // A request runs one of the programs: matrices of that which has the least.
   std::map<std::string, int64_t> arranged;
-  int64_t loading = 0;
+  int64_t loading = 0, loaded = 0;
   bool isFirst = true;
   for (size_t number : artifact.programsOf(stage)) {
     ProgramNeeds needs(artifact, artifact.program(number), rank, worldRank);
     SHARDC_RETURN_IF_ERROR(needs.evaluate());
     slices.merge(needs.slices);
     loading = std::max(loading, needs.loading);
+    loaded = std::max(loaded, needs.loaded);
     if (isFirst || sum(needs.arranged) < sum(arranged))
       arranged = std::move(needs.arranged);
     isFirst = false;
   }
-  bytes = sum(slices) + loading;
+  const int64_t own = sum(slices);
+  bytes = own + loaded;
   for (const auto &[place, size] : arranged)
     if (shared.insert(message("stage ", stage, ' ', place)).second)
       bytes += size;
+  bytes = std::max(bytes, own + loading);
   return Status::ok();
 }
 

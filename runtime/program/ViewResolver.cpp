@@ -34,6 +34,14 @@ std::vector<char> usedViews(const artifact::Program &program) {
   return used;
 }
 
+std::vector<char> usedBuffers(const artifact::Program &program) {
+  std::vector<char> used(program.buffers()->size());
+  const std::vector<char> views = usedViews(program);
+  for (uint32_t v = 0; v < views.size(); ++v)
+    used[program.views()->Get(v)->buffer()] |= views[v];
+  return used;
+}
+
 Status bufferBytes(const artifact::Program &program, uint32_t buffer,
                    std::span<const int64_t> scalars, int64_t &bytes) {
   bytes = scalars[program.buffers()->Get(buffer)->bytes()];

@@ -36,6 +36,8 @@ int64_t viewEnd(const artifact::Program &program, uint32_t index,
 
 /// By view: whether an instruction of a run has it, or an output.
 std::vector<char> usedViews(const artifact::Program &program);
+/// By buffer, likewise.
+std::vector<char> usedBuffers(const artifact::Program &program);
 /// Calls `use(buffer)` for each buffer that a run uses, once for each view.
 void forEachUsed(const artifact::Program &program,
                  const std::function<void(const artifact::Buffer &)> &use);

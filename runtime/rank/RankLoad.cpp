@@ -1,11 +1,9 @@
 //===- RankLoad.cpp - Places of weights, and what is computed of them -----===//
-#include "runtime/artifact/Instructions.h"
 #include "runtime/base/Message.h"
+#include "runtime/program/LoadSpans.h"
 #include "runtime/program/ViewResolver.h"
 #include "runtime/rank/Rank.h"
 #include "runtime/weights/SliceCopy.h"
-
-#include <algorithm>
 
 namespace shardc::runtime {
 
@@ -51,8 +49,9 @@ Status Rank::placeBuffer(RankProgram &own, uint32_t number) {
     SHARDC_RETURN_IF_ERROR(bufferBytes(program, number, scalars, bytes));
     DeviceBuffer &memory = own.persistent[number];
     if (!memory.allocate(*ownDevice, MemoryKind::Device, bytes))
-      return artifactError("out of memory for ", bytes, " bytes on rank ",
-                           place.rank);
+      return artifactError("out of memory for ", bytes,
+                           " bytes that are computed of weights, on rank ",
+                           place.rank, "; use more ranks");
     own.fixedBuffers[number] = memory.data();
   }
   return Status::ok();
@@ -61,33 +60,12 @@ Status Rank::placeBuffer(RankProgram &own, uint32_t number) {
 /// By instruction of the load-time program: buffers that none behind it uses.
 static std::vector<std::vector<uint32_t>>
 endsOfBuffers(const artifact::Program &program) {
-  const InstructionList &list = *program.load();
-  std::vector<uint32_t> last(program.buffers()->size(), UINT32_MAX);
-  for (uint32_t i = 0; i < list.size(); ++i) {
-    // What is in flight lands at some time.
-    const uint32_t end = flightOf(*list.Get(i)) >= 0 ? list.size() - 1 : i;
-    for (const auto *views : {list.Get(i)->inputs(), list.Get(i)->outputs()})
-      for (int32_t view : *views)
-        if (view >= 0) {
-          uint32_t &known =
-              last[program.views()->Get(uint32_t(view))->buffer()];
-          known = known == UINT32_MAX ? end : std::max(known, end);
-        }
-  }
-  std::vector<std::vector<uint32_t>> ends(list.size());
-  for (uint32_t b = 0; b < last.size(); ++b)
-    if (last[b] != UINT32_MAX)
-      ends[last[b]].push_back(b);
+  std::vector<std::vector<uint32_t>> ends(program.load()->size());
+  const std::vector<LoadSpan> spans = loadSpans(program);
+  for (uint32_t b = 0; b < spans.size(); ++b)
+    if (spans[b].first != UINT32_MAX)
+      ends[spans[b].last].push_back(b);
   return ends;
-}
-
-/// By buffer: whether runs read it.
-static std::vector<char> readBuffers(const artifact::Program &program) {
-  std::vector<char> isRead(program.buffers()->size());
-  const std::vector<char> used = usedViews(program);
-  for (uint32_t v = 0; v < used.size(); ++v)
-    isRead[program.views()->Get(v)->buffer()] |= used[v];
-  return isRead;
 }
 
 /// Once, in an arena of its own. A host keeps in memory what is still to be read.
@@ -108,14 +86,18 @@ Status Rank::computeLoaded(size_t profile) {
   DeviceBuffer memory;
   if (!memory.allocate(*ownDevice, MemoryKind::Device, plan.arenaBytes()))
     return artifactError("out of memory for ", plan.arenaBytes(),
-                         " bytes on rank ", place.rank);
+                         " bytes to compute values of weights, on rank ",
+                         place.rank, "; use more ranks");
   plan.bindArena(memory.data());
   const auto ends = endsOfBuffers(own.program());
-  const std::vector<char> isRead = readBuffers(own.program());
+  const std::vector<char> isRead = usedBuffers(own.program());
   const std::function<Status(const BoundInstruction &)> pass =
       [&](const BoundInstruction &instruction) {
-        for (uint32_t buffer : ends[instruction.index])
-          SHARDC_RETURN_IF_ERROR(passBuffer(own, buffer, isRead[buffer]));
+        // What goes makes room for what is packed.
+        for (bool packs : {false, true})
+          for (uint32_t buffer : ends[instruction.index])
+            if (isRead[buffer] == packs)
+              SHARDC_RETURN_IF_ERROR(passBuffer(own, buffer, packs));
         return Status::ok();
       };
   RunControl control = controlOf({});
@@ -171,7 +153,7 @@ void Rank::endLoading(size_t profile) {
 /// What runs read of it; what only led there goes, and what they pack has gone.
 Status Rank::shareLoaded(size_t profile) {
   RankProgram &own = *programs[profile];
-  const std::vector<char> isRead = readBuffers(own.program());
+  const std::vector<char> isRead = usedBuffers(own.program());
   std::vector<uint32_t> kept;
   std::vector<DeviceBuffer> values;
   for (uint32_t b = 0; b < own.fixedBuffers.size(); ++b) {

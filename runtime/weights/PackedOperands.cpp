@@ -41,8 +41,8 @@ bool onlyMatrix(const TensorView &operand, int rank, TensorView &matrix) {
   return true;
 }
 
-PackedOperands::Key keyOf(const OperandPacking &packing,
-                          const TensorView &matrix) {
+PackedOperands::Key keyOfMatrix(const OperandPacking &packing,
+                                const TensorView &matrix) {
   std::vector<int64_t> sizes(matrix.dims, matrix.dims + matrix.rank);
   sizes.insert(sizes.end(), matrix.strides, matrix.strides + matrix.rank);
   return {matrix.data,      matrix.skipped, matrix.element,
@@ -74,6 +74,13 @@ int64_t packedBytes(const OperandPacking &packing, const TensorView &matrix) {
              : numMatrices(matrix) * matrixBytes(packing, matrix);
 }
 
+PackedOperands::Key PackedOperands::keyOf(const PackedRead &read) {
+  TensorView matrix = read.matrix.view;
+  matrix.skipped +=
+      read.matrix.byteOffset * 8 / artifact::elementBits(matrix.element);
+  return keyOfMatrix(*read.packing, matrix);
+}
+
 Status PackedOperands::find(const OperandPacking &packing,
                             const TensorView &operand,
                             const TransientBytes *transient,
@@ -86,7 +93,7 @@ Status PackedOperands::find(const OperandPacking &packing,
   const int64_t bytes = packedBytes(packing, matrix);
   if (bytes == 0)
     return Status::ok();
-  const Key key = keyOf(packing, matrix);
+  const Key key = keyOfMatrix(packing, matrix);
   std::shared_ptr<Entry> &entry = known[key];
   const bool isNew = !entry;
   if (isNew)

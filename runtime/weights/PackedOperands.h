@@ -13,6 +13,7 @@
 
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/kernels/Kernel.h"
+#include "runtime/weights/ConstantReads.h"
 #include "runtime/weights/TransientBytes.h"
 #include <map>
 #include <memory>
@@ -60,6 +61,8 @@ public:
   using Key = std::tuple<const std::byte *, int64_t, int, std::vector<int64_t>,
                          int64_t (*)(const TensorView &),
                          void (*)(const TensorView &, std::byte *)>;
+  /// Of a matrix whose buffer has no address yet.
+  static Key keyOf(const PackedRead &read);
   struct Entry {
     std::mutex mutex; ///< while it is made
     AlignedBuffer memory;

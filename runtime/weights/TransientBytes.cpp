@@ -10,9 +10,10 @@ namespace shardc::runtime {
 
 Status TransientBytes::reserveAddresses(int64_t bytes) {
   addresses = reserveHostPages(bytes);
-  return addresses
-             ? Status::ok()
-             : artifactError("no addresses for ", bytes, " bytes of a weight");
+  return addresses ? Status::ok()
+                   : artifactError("no addresses for ", bytes,
+                                   " bytes of a weight: raise the limit of the "
+                                   "process (ulimit -v), or use more ranks");
 }
 
 Status TransientSlice::reserve(const WeightSlice &of) {
@@ -42,9 +43,9 @@ Status TransientValue::see(int64_t begin, int64_t end,
                            std::unique_ptr<GrowingMemory> &,
                            const std::byte *&bytes) const {
   if (end > memory.size())
-    return artifactError(
-        "a value that was computed of weights is not there any "
-        "more");
+    return artifactError("a value that was computed of weights is not "
+                         "there any more, which is a mistake of this "
+                         "library: tell us");
   bytes = memory.data() + begin;
   return Status::ok();
 }

@@ -44,6 +44,14 @@ static bool isConcatAlong(ConcatOp concat, int64_t axis) {
   return (along < 0 ? along + rank : along) == axis;
 }
 
+/// [a, b] becomes [1, a, b].
+static bool addsOne(ReshapeOp reshape) {
+  auto from = dyn_cast<RankedTensorType>(reshape.getData().getType());
+  auto to = dyn_cast<RankedTensorType>(reshape.getType());
+  return from && to && from.getRank() == 2 && to.getRank() == 3 &&
+         from.getShape() == to.getShape().drop_front();
+}
+
 /// Of one expert: [1, k, n], or [1, n, k] where that is turned afterwards.
 static std::optional<ExpertStack::Parts> partsOf(Value matrix, bool isTurned) {
   ExpertStack::Parts parts;
@@ -53,13 +61,15 @@ static std::optional<ExpertStack::Parts> partsOf(Value matrix, bool isTurned) {
       return std::nullopt;
     return parts;
   }
-  if (auto reshape = matrix.getDefiningOp<ReshapeOp>()) {
-    auto from = dyn_cast<RankedTensorType>(reshape.getData().getType());
-    auto to = dyn_cast<RankedTensorType>(matrix.getType());
-    if (!from || !to || from.getRank() != 2 ||
-        from.getShape() != to.getShape().drop_front())
-      return std::nullopt;
-    matrix = reshape.getData();
+  for (bool isInside = true; isInside;) {
+    auto transpose = matrix.getDefiningOp<TransposeOp>();
+    auto reshape = matrix.getDefiningOp<ReshapeOp>();
+    isInside =
+        (transpose && turnsMatrix(transpose)) || (reshape && addsOne(reshape));
+    if (isInside) {
+      matrix = matrix.getDefiningOp()->getOperand(0);
+      isTurned ^= bool(transpose);
+    }
   }
   const int64_t rank = cast<ShapedType>(matrix.getType()).getRank();
   SmallVector<Value, 2> values = {matrix};
