@@ -3,6 +3,7 @@ were called and copy a model that is there; what the real ones write is in the c
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 

@@ -300,7 +300,7 @@ ProgramBuilder fieldsProgram(int64_t blockRows) {
 
 TEST(WeightLoader, productsKeepNoCopiesOfFields) {
   // Blocks of fewer rows than a word has are made numbers of in each call.
-  for (const int64_t blockRows : {8, 4})
+  for (const int64_t blockRows : {8, 2})
     onHost(fieldsProgram(blockRows),
            [&](const Artifact &, const LoadedRank &loaded) {
              const WeightSlice &slice = *loaded.weights.slices[0];
