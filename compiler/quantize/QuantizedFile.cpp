@@ -66,21 +66,23 @@ std::string writeQuantizedFile(ModuleOp module, const std::string &modelFolder,
     all += double(matrix.length);
   std::string problem;
   auto write = [&](llvm::raw_ostream &out) {
-    // Scales of a stack of matrices lie behind the data of all of them.
-    std::map<uint64_t, std::string> scales;
     auto padTo = [&](uint64_t offset) {
-      while (!scales.empty() && scales.begin()->first < offset) {
-        auto next = scales.extract(scales.begin());
-        if (out.tell() < next.key())
-          out.write_zeros(next.key() - out.tell());
-        out << next.mapped();
-      }
-      if (offset < UINT64_MAX && out.tell() < offset)
+      if (out.tell() < offset)
         out.write_zeros(offset - out.tell());
     };
+    // Those of a stack of matrices lie behind the data of all of them.
+    std::map<uint64_t, std::string> scales;
+    auto writeScales = [&](uint64_t before) {
+      while (!scales.empty() && scales.begin()->first < before) {
+        const auto next = scales.extract(scales.begin());
+        padTo(next.key());
+        out << next.mapped();
+      }
+    };
     for (const onnx::QuantizedMatrix &matrix : matrices) {
-      std::string &ownScales = scales[matrix.scaleOffset];
+      writeScales(matrix.dataOffset);
       padTo(matrix.dataOffset);
+      std::string &ownScales = scales[matrix.scaleOffset];
       if (matrix.isZero()) {
         out.write_zeros(matrix.dataBytes());
         ownScales.assign(matrix.scaleBytes(), '\0');
@@ -100,7 +102,7 @@ std::string writeQuantizedFile(ModuleOp module, const std::string &modelFolder,
       if (progress)
         progress(done / all);
     }
-    padTo(UINT64_MAX);
+    writeScales(UINT64_MAX);
   };
   const std::error_code error = files::writeFile(path, write);
   return error ? "cannot write " + path + ": " + error.message() : problem;

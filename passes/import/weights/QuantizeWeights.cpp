@@ -32,13 +32,6 @@ using namespace onnx;
 
 namespace {
 
-/// Dims that exchange the last two of so many.
-SmallVector<int64_t> matrixTransposition(int64_t rank) {
-  auto perm = llvm::to_vector(llvm::seq<int64_t>(rank));
-  std::swap(perm.end()[-1], perm.end()[-2]);
-  return perm;
-}
-
 /// Whether a product is scaled before it is rounded to 16 bits, which may not
 /// hold what a product beside its scale would be.
 bool scalesInside(Operation *op) {

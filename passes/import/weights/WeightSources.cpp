@@ -10,14 +10,16 @@ namespace shardc::import {
 
 using namespace onnx;
 
-/// Exchanges the last two dims.
-static bool turnsMatrix(TransposeOp transpose) {
-  const int64_t rank = cast<ShapedType>(transpose.getType()).getRank();
-  if (rank < 2)
-    return false;
+SmallVector<int64_t> matrixTransposition(int64_t rank) {
   auto perm = llvm::to_vector(llvm::seq<int64_t>(rank));
   std::swap(perm.end()[-1], perm.end()[-2]);
-  return ArrayRef<int64_t>(*transpose.getPerm()) == ArrayRef<int64_t>(perm);
+  return perm;
+}
+
+static bool turnsMatrix(TransposeOp transpose) {
+  const int64_t rank = cast<ShapedType>(transpose.getType()).getRank();
+  return rank >= 2 && ArrayRef<int64_t>(*transpose.getPerm()) ==
+                          ArrayRef<int64_t>(matrixTransposition(rank));
 }
 
 std::optional<WeightSource> WeightSource::of(Value matrix) {

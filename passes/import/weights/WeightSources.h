@@ -16,6 +16,9 @@
 
 namespace shardc::import {
 
+/// Dims that exchange the last two of so many.
+llvm::SmallVector<int64_t> matrixTransposition(int64_t rank);
+
 /// A matrix, or one for each expert.
 struct WeightSource {
   mutable onnx::WeightOp weight; ///< a handle, whose accessors are not const

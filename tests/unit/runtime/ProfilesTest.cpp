@@ -8,17 +8,22 @@ namespace {
 
 using namespace test;
 
-/// y = w + w + x, or x + x + x for `isStep`: x is [n, 2], w + w a loaded value
-/// of 2 rows.
-ProgramBuilder profile(bool isStep) {
-  ProgramBuilder p({{"tp", 2}});
-  auto n = p.symbol("n", 0, 0), two = p.constant(2), one = p.constant(1);
-  auto x = p.input("x", Float32, {p.whole(n), p.whole(two)});
+/// w + w, a loaded value of 2 rows.
+uint32_t loadedTwice(ProgramBuilder &p, uint32_t two) {
   auto w = p.weight("w", Float32, {2, 2}, {p.whole(two), p.whole(two)},
                     bytesOf(std::vector<float>{1, 2, 3, 4}));
   auto twice =
       p.value(Float32, {two, two}, false, artifact::BufferKind_Persistent);
   p.load("TestAdd", {int32_t(w), int32_t(w)}, {int32_t(twice)});
+  return twice;
+}
+
+/// y = w + w + x, or x + x + x for `isStep`: x is [n, 2].
+ProgramBuilder profile(bool isStep) {
+  ProgramBuilder p({{"tp", 2}});
+  auto n = p.symbol("n", 0, 0), two = p.constant(2), one = p.constant(1);
+  auto x = p.input("x", Float32, {p.whole(n), p.whole(two)});
+  auto twice = loadedTwice(p, two);
   auto y = p.value(Float32, {n, two});
   auto rows = p.view(twice, {n, two}, {two, one}, p.constant(0));
   auto other = isStep ? p.value(Float32, {n, two}) : rows;
@@ -78,11 +83,7 @@ ProgramBuilder productProfile(bool isStep, bool adds = false) {
   ProgramBuilder p({{"tp", 2}});
   auto n = p.symbol("n", 0, 0), two = p.constant(2), one = p.constant(1);
   auto x = p.input("x", Float32, {p.whole(n), p.whole(two)});
-  auto w = p.weight("w", Float32, {2, 2}, {p.whole(two), p.whole(two)},
-                    bytesOf(std::vector<float>{1, 2, 3, 4}));
-  auto twice =
-      p.value(Float32, {two, two}, false, artifact::BufferKind_Persistent);
-  p.load("TestAdd", {int32_t(w), int32_t(w)}, {int32_t(twice)});
+  auto twice = loadedTwice(p, two);
   auto turned = p.view(twice, {two, two}, {one, two}, p.constant(0));
   auto product = p.value(Float32, {n, two}), y = product;
   p.run("MatMul", {int32_t(x), int32_t(isStep ? turned : twice)},

@@ -246,17 +246,16 @@ bool replaces(const KernelCall &call) {
   constexpr const char *name = kNameOf<Rounding>;
   static constexpr std::byte elsewhere{};
   ExpertProducts products;
+  if (!products.read(call, name).isOk())
+    return false; // run reports it
   bool isAll = false;
-  const Status known =
-      products.read(call, name).isOk()
-          ? dispatch(TokenTypes<Rounding>(), call.inputs[0].element, name,
-                     [&](auto tag) {
-                       isAll = ExpertMatrices<typename decltype(tag)::Type>(
-                                   Input == kUp ? products.up : products.down,
-                                   sumOrderOf(call), Rounding, &elsewhere)
-                                   .readsPackedAlone();
-                     })
-          : failure(name, "operands do not fit");
+  const Status known = dispatch(
+      TokenTypes<Rounding>(), call.inputs[0].element, name, [&](auto tag) {
+        isAll = ExpertMatrices<typename decltype(tag)::Type>(
+                    Input == kUp ? products.up : products.down,
+                    sumOrderOf(call), Rounding, &elsewhere)
+                    .readsPackedAlone();
+      });
   return known.isOk() && isAll;
 }
 

@@ -224,15 +224,21 @@ void pack(const TensorView &weights, std::byte *to) {
     packMatrix(weights, to, SourcePages::Leave);
 }
 
-/// What readWeights asks, which needs no sizes of A.
 bool replaces(const KernelCall &call) {
+  static constexpr std::byte elsewhere{};
+  KernelCall packed = call;
+  packed.packed[0] = &elsewhere;
   Operands part;
-  FieldMatrix matrix;
-  const artifact::ElementType element = call.inputs[0].element;
-  return (element == artifact::ElementType_Float32 || areHalves(element)) &&
-         part.read(call, kName).isOk() &&
-         ((element == artifact::ElementType_Float32 && part.b.areHalves()) ||
-          matrix.read(call, part));
+  if (!part.read(packed, kName).isOk()) // run reports it
+    return false;
+  Weights weights = Weights::Numbers;
+  const Status known =
+      dispatch(FloatTypes(), part.a.element, kName, [&](auto tag) {
+        using T = typename decltype(tag)::Type;
+        FieldMatrix matrix;
+        weights = readWeights(packed, part, rowsOf<T>(part), matrix);
+      });
+  return known.isOk() && weights != Weights::Numbers;
 }
 
 constexpr OperandPacking kPackings[] = {
