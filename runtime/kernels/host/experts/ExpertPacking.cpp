@@ -23,7 +23,7 @@ void packExpert(const TensorView &matrix, ExpertRounding rounding,
   else if (fields.readMatrix(matrix))
     fields.pack(to);
   else
-    packOperand(matrix, to);
+    packOperand(matrix, to, pages);
 }
 
 } // namespace shardc::runtime::host

@@ -87,8 +87,8 @@ int64_t packedOperandBytes(const TensorView &matrix) {
                            : packedMatrixBytes(matrix);
 }
 
-void packOperand(const TensorView &matrix, std::byte *to) {
-  (isInTiles(matrix) ? packTiles : packMatrix)(matrix, to, SourcePages::Leave);
+void packOperand(const TensorView &matrix, std::byte *to, SourcePages pages) {
+  (isInTiles(matrix) ? packTiles : packMatrix)(matrix, to, pages);
 }
 
 void multiplyPacked(const PackedProduct &product) {

@@ -59,9 +59,13 @@ void packMatrixRounded(const TensorView &matrix, std::byte *to,
 /// The two first, or those of Tiles.h where this processor multiplies by these: what
 /// a kernel asks for its right operand `input`.
 int64_t packedOperandBytes(const TensorView &matrix);
-void packOperand(const TensorView &matrix, std::byte *to);
+void packOperand(const TensorView &matrix, std::byte *to, SourcePages pages);
+inline void packOperandOnce(const TensorView &matrix, std::byte *to) {
+  packOperand(matrix, to, SourcePages::Leave);
+}
 inline constexpr OperandPacking packingOfInput(int input) {
-  return {input, packedOperandBytes, packOperand, /*rank=*/2, alwaysReplaces};
+  return {input, packedOperandBytes, packOperandOnce, /*rank=*/2,
+          alwaysReplaces};
 }
 
 /// C [m, n] = alpha A [m, k] B [k, n] + beta C; steps count elements.
