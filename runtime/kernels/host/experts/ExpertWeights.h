@@ -164,7 +164,8 @@ private:
     if ((part.b.hasBlocks && part.b.axis != kSummed) ||
         !fields.read(operand.attributesOnly(), part))
       return false;
-    fields.setPacked(packed ? packed + of * bytesOfPacked : nullptr);
+    fields.setPacked(packed ? packed + of * bytesOfPacked : nullptr,
+                     /*packedScales=*/nullptr);
     return true;
   }
 

@@ -20,8 +20,9 @@ constexpr int64_t kMostBlockRows = 65528;
 /// How scratch is laid out: A for all threads, then what each needs.
 struct ByteScratch {
   int64_t rowBytes, rowBlocks, rowsOfGroup;
-  int64_t sizeOfA, sizeOfRow;  ///< as integers; a dense row of A
-  int64_t wordStep, scaleStep; ///< of a panel
+  int64_t sizeOfA, sizeOfRow; ///< as integers; a dense row of A
+  int64_t wordStep;           ///< of a panel
+  int64_t sizeOfWords;        ///< of a thread, as is
   int64_t sizeOfThread;
 
   ByteScratch(const FieldMatrix &matrix, int64_t m, int64_t k) {
@@ -34,8 +35,10 @@ struct ByteScratch {
     wordStep = matrix.isPacked()
                    ? 0
                    : rowsOfGroup / matrix.rowsOfWord() * kPanelColumns;
-    scaleStep = matrix.scaleStep();
-    sizeOfThread = kGroupPanels * (wordStep + 2 * scaleStep) * 4 + sizeOfRow;
+    sizeOfWords = alignBuffer(kGroupPanels * wordStep * 4);
+    sizeOfThread = sizeOfWords +
+                   PanelScales::bytes(matrix.scales(), kGroupPanels) +
+                   sizeOfRow;
   }
   ByteRows rowsOn(std::byte *memory, int64_t m) const {
     ByteRows rows;
@@ -79,14 +82,10 @@ public:
                const ByteScratch &sizes, const ByteRows &a, std::byte *scratch)
       : matrix(matrix), whole(whole), sizes(sizes), a(a),
         words(reinterpret_cast<uint32_t *>(scratch)),
-        scales(
-            reinterpret_cast<float *>(words + kGroupPanels * sizes.wordStep)),
-        zeros(scales + kGroupPanels * sizes.scaleStep) {}
+        scales(matrix.scales(), kGroupPanels, scratch + sizes.sizeOfWords) {}
 
   void run(int64_t first, int64_t count) {
-    for (int64_t p = 0; p < count; ++p)
-      matrix.gatherScales(first + p, kGroupPanels, scales + p * sizes.scaleStep,
-                          zeros + p * sizes.scaleStep);
+    scales.gather(first, count);
     for (int64_t row = 0; row < whole.k; row += sizes.rowsOfGroup)
       multiply(row, std::min(sizes.rowsOfGroup, whole.k - row), first, count);
   }
@@ -118,9 +117,9 @@ private:
     product.blockWords = blockRows / ofWord;
     const int64_t last = depth - (product.blocks - 1) * blockRows;
     product.lastWords = (last + ofWord - 1) / ofWord;
-    product.scales = scales + block * kPanelColumns;
-    product.zeros = zeros + block * kPanelColumns;
-    product.scaleStep = sizes.scaleStep;
+    product.scales = scales.scales() + block * kPanelColumns;
+    product.zeros = scales.zeros() + block * kPanelColumns;
+    product.scaleStep = scales.step();
     product.c = whole.c + first * kPanelColumns;
     product.leadingC = whole.leadingC;
     product.adds = row > 0;
@@ -135,7 +134,7 @@ private:
   const ByteScratch &sizes;
   const ByteRows &a;
   uint32_t *words;
-  float *scales, *zeros;
+  PanelScales scales;
 };
 
 } // namespace

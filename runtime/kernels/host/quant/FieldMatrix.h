@@ -1,8 +1,8 @@
 //===- FieldMatrix.h - Quantised weights as loops read them ---------------===//
 //
 // A matrix [k, n] of elements of 2, 4 or 8 bits, integers or numbers, with scales
-// and zero points, of which a group of columns is brought to FieldPanels.h's form
-// while it is multiplied. Columns that lie dense are read as words, rows of bytes as bytes:
+// and zero points (FieldScales.h), of which a group of columns is brought to
+// FieldPanels.h's form while it is multiplied. Columns that lie dense are read as words, rows of bytes as bytes:
 //
 //   MatMulNBits [n, k] of 4 bits, seen as [k, n]   words of 8 rows
 //   of 2 bits                                      words of 16 rows
@@ -16,8 +16,8 @@
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_QUANT_FIELDMATRIX_H
 #define SHARDC_RUNTIME_KERNELS_HOST_QUANT_FIELDMATRIX_H
 
+#include "runtime/kernels/host/quant/FieldScales.h"
 #include "runtime/kernels/host/simd/Loops.h"
-#include "runtime/kernels/quant/DequantizedOperands.h"
 
 namespace shardc::runtime::host {
 
@@ -28,9 +28,11 @@ public:
   bool read(const KernelCall &call, const DequantizedOperands &operands);
   /// B alone, [k, n]: what packing has to know.
   bool readMatrix(const TensorView &matrix);
-  /// Its words as `pack` has left them; null where nobody has.
-  void setPacked(const std::byte *words) {
+  /// Its words and scales as `pack` and packScales have left them; null where nobody
+  /// has.
+  void setPacked(const std::byte *words, const std::byte *packedScales) {
     packed = reinterpret_cast<const uint32_t *>(words);
+    ofBlocks.setPacked(packedScales);
   }
 
   int bits() const { return bitsOf(kind); }
@@ -39,13 +41,9 @@ public:
     return kind == FieldKind::Float8E4M3 || kind == FieldKind::Float8E5M2;
   }
   int64_t rowsOfWord() const { return 32 / bits(); }
-  /// Of rows that share scales: the last may have fewer.
-  int64_t blockRows() const { return rowsOfBlock; }
-  int64_t blocks() const { return (k + rowsOfBlock - 1) / rowsOfBlock; }
-  /// Of each kind, in a panel: blocks times 16, with room for whole words.
-  int64_t scaleStep() const {
-    return (blocks() + 15) / 16 * 16 * kPanelColumns;
-  }
+  const FieldScales &scales() const { return ofBlocks; }
+  int64_t blockRows() const { return ofBlocks.blockRows(); }
+  int64_t blocks() const { return ofBlocks.blocks(); }
 
   bool isPacked() const { return packed != nullptr; }
   /// Words of a packed panel, and where those of a row begin.
@@ -65,37 +63,19 @@ public:
   /// Memory is asked for those of the panel that is `ahead` panels on.
   void gather(int64_t panel, int64_t row, int64_t depth, int64_t ahead,
               uint32_t *to) const;
-  /// Rows [row, row + depth) of panels whose words are elsewhere, with scales and
-  /// zero points that gatherScales has left; `row` is the first of a word.
-  FieldPanels panelsAt(int64_t row, int64_t depth, const float *scales,
-                       const float *zeros) const;
-  /// Scales and zero points of a panel, as numbers.
-  void gatherScales(int64_t panel, int64_t ahead, float *scales,
-                    float *zeros) const;
+  /// Rows [row, row + depth) of panels whose words are elsewhere; `row` is the first
+  /// of a word.
+  FieldPanels panelsAt(int64_t row, int64_t depth,
+                       const PanelScales &scales) const;
 
 private:
   bool readFields(const TensorView &matrix);
   void gatherFields(int64_t panel, int64_t row, int64_t depth,
                     uint32_t *to) const;
   int64_t columnBytes() const { return columnStride * elementBits / 8; }
-  bool readBlocks(const KernelCall &call, const QuantizedViews &views,
-                  int axis);
-  /// A parameter of the matrix: its strides along blocks and columns.
-  struct Parameter {
-    TensorView view;
-    int64_t blockStride = 0, columnStride = 0;
-  };
   int64_t columnsOf(int64_t panel) const {
     return std::min(kPanelColumns, n - panel * kPanelColumns);
   }
-  int64_t blockAt(int64_t block) const {
-    return hasBlocks ? global.of(block * rowsOfBlock) / rowsOfBlock : 0;
-  }
-  template <typename Read>
-  void gatherEach(const Parameter &from, int64_t panel, Read &&read,
-                  float *to) const;
-  void gatherZeros(int64_t panel, float *zeros) const;
-  bool gatherPackedZeros(int64_t panel, float *zeros) const;
 
   TensorView data;
   const uint32_t *packed = nullptr;
@@ -105,13 +85,8 @@ private:
   FieldKind kind = FieldKind::Integer4;
   bool hasDenseColumns = false;
   bool areAligned = true; ///< columns, or rows, begin at whole bytes
-  bool hasBlocks = false, areBlocksInOrder = true;
-  int64_t rowsOfBlock = 0;
   uint32_t flip = 0;
-  float zeroOfAll = 0; ///< where there are no zero points
-  bool hasZeros = false, areNumbers = false;
-  GlobalIndex global;
-  Parameter scale, zero;
+  FieldScales ofBlocks;
 };
 
 } // namespace shardc::runtime::host

@@ -16,8 +16,9 @@ using artifact::ElementType;
 struct Group {
   int64_t panels; ///< at most
   bool isDecoded; ///< numbers of a block are made before they are multiplied
-  int64_t wordStep, scaleStep, numberStep; ///< from panel to panel
-  int64_t numberBytes;                     ///< of an element
+  int64_t wordStep, numberStep; ///< from panel to panel
+  int64_t numberBytes;          ///< of an element
+  int64_t scaleBytes;           ///< of all panels
 
   Group(const FieldMatrix &matrix, ElementType element, int64_t m) {
     isDecoded = m > kFewRows || element != artifact::ElementType_Float32;
@@ -25,14 +26,13 @@ struct Group {
     wordStep = matrix.isPacked()
                    ? 0
                    : kDepthBlock / matrix.rowsOfWord() * kPanelColumns;
-    scaleStep = matrix.scaleStep();
+    scaleBytes = PanelScales::bytes(matrix.scales(), panels);
     numberBytes = artifact::elementBytes(element);
     numberStep = (kDepthBlock + matrix.rowsOfWord()) * kPanelColumns;
   }
-  int64_t wordBytes() const { return panels * wordStep * 4; }
-  int64_t scaleBytes() const { return panels * scaleStep * 4; }
+  int64_t wordBytes() const { return alignBuffer(panels * wordStep * 4); }
   int64_t bytes() const {
-    return alignBuffer(wordBytes() + 2 * scaleBytes() +
+    return alignBuffer(wordBytes() + scaleBytes +
                        (isDecoded ? panels * numberStep * numberBytes : 0));
   }
 };
@@ -45,15 +45,11 @@ public:
                std::byte *scratch)
       : matrix(matrix), element(element), group(group), whole(whole),
         words(reinterpret_cast<uint32_t *>(scratch)),
-        scales(reinterpret_cast<float *>(scratch + group.wordBytes())),
-        zeros(scales + group.panels * group.scaleStep),
-        numbers(reinterpret_cast<std::byte *>(zeros + group.panels *
-                                                          group.scaleStep)) {}
+        scales(matrix.scales(), group.panels, scratch + group.wordBytes()),
+        numbers(scratch + group.wordBytes() + group.scaleBytes) {}
 
   void run(int64_t first, int64_t count) {
-    for (int64_t p = 0; p < count; ++p)
-      matrix.gatherScales(first + p, group.panels, scales + p * group.scaleStep,
-                          zeros + p * group.scaleStep);
+    scales.gather(first, count);
     for (int64_t row = 0; row < whole.k; row += kDepthBlock) {
       const FieldPanels fields = fieldsAt(first, row);
       for (int64_t p = 0; p < count && !matrix.isPacked(); ++p)
@@ -68,8 +64,8 @@ public:
 
 private:
   FieldPanels fieldsAt(int64_t first, int64_t row) const {
-    FieldPanels fields = matrix.panelsAt(
-        row, std::min(kDepthBlock, whole.k - row), scales, zeros);
+    FieldPanels fields =
+        matrix.panelsAt(row, std::min(kDepthBlock, whole.k - row), scales);
     const bool isPacked = matrix.isPacked();
     fields.words = isPacked ? matrix.packedAt(first, row) : words;
     fields.panelStep = isPacked ? matrix.packedStep() : group.wordStep;
@@ -119,7 +115,7 @@ private:
   const Group &group;
   const PackedProduct &whole;
   uint32_t *words;
-  float *scales, *zeros;
+  PanelScales scales;
   std::byte *numbers;
 };
 

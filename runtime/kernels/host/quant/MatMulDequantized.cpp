@@ -81,7 +81,7 @@ Weights readWeights(const KernelCall &call, const Operands &part,
     return Weights::Halves;
   if (!matrix.read(call, part))
     return Weights::Numbers;
-  matrix.setPacked(call.packed[0]);
+  matrix.setPacked(call.packed[0], call.packed[1]);
   const int64_t bits = call.intOr("activation_bits", 0);
   if (matrix.hasFloats()) // neither bytes nor pairs are made of these
     return Weights::Fields;
@@ -224,25 +224,38 @@ void pack(const TensorView &weights, std::byte *to) {
     packMatrix(weights, to, SourcePages::Leave);
 }
 
-bool replaces(const KernelCall &call) {
+/// How a call reads weights that were packed, whichever matrix of B it is.
+Weights packedWeights(const KernelCall &call, FieldMatrix &matrix) {
   static constexpr std::byte elsewhere{};
   KernelCall packed = call;
   packed.packed[0] = &elsewhere;
   Operands part;
   if (!part.read(packed, kName).isOk()) // run reports it
-    return false;
+    return Weights::Numbers;
   Weights weights = Weights::Numbers;
   const Status known =
       dispatch(FloatTypes(), part.a.element, kName, [&](auto tag) {
         using T = typename decltype(tag)::Type;
-        FieldMatrix matrix;
         weights = readWeights(packed, part, rowsOf<T>(part), matrix);
       });
-  return known.isOk() && weights != Weights::Numbers;
+  return known.isOk() ? weights : Weights::Numbers;
+}
+
+bool replacesWeights(const KernelCall &call) {
+  FieldMatrix matrix;
+  return packedWeights(call, matrix) != Weights::Numbers;
+}
+
+bool replacesScales(const KernelCall &call) {
+  FieldMatrix matrix;
+  const Weights weights = packedWeights(call, matrix);
+  return weights != Weights::Numbers && weights != Weights::Halves &&
+         matrix.scales().takePacked();
 }
 
 constexpr OperandPacking kPackings[] = {
-    {1, packedBytes, pack, /*rank=*/2, replaces}};
+    {1, packedBytes, pack, /*rank=*/2, replacesWeights},
+    {2, packedScaleBytes, packScales, /*rank=*/2, replacesScales}};
 const HostKernelRegistration registration(kName,
                                           {run, scratchBytes, kPackings});
 

@@ -19,7 +19,8 @@ constexpr int64_t kPanels = 8, kDepth = 1024;
 /// How scratch is laid out: A for all threads, then what each needs.
 struct RoundedScratch {
   int64_t sizeOfA;
-  int64_t wordStep, scaleStep, numberStep; ///< of a panel
+  int64_t wordStep, numberStep;       ///< of a panel
+  int64_t sizeOfNumbers, sizeOfWords; ///< of a thread
   int64_t sizeOfThread;
 
   RoundedScratch(const FieldMatrix &matrix, int64_t m, int64_t k) {
@@ -28,10 +29,11 @@ struct RoundedScratch {
     wordStep = matrix.isPacked() ? 0
                                  : (depth + matrix.rowsOfWord() - 1) /
                                        matrix.rowsOfWord() * kPanelColumns;
-    scaleStep = matrix.scaleStep();
     numberStep = tiledDepth(depth) * kPanelColumns;
-    sizeOfThread = alignBuffer(
-        kPanels * ((wordStep + 2 * scaleStep) * 4 + numberStep * 2));
+    sizeOfNumbers = alignBuffer(kPanels * numberStep * 2);
+    sizeOfWords = alignBuffer(kPanels * wordStep * 4);
+    sizeOfThread = sizeOfNumbers + sizeOfWords +
+                   PanelScales::bytes(matrix.scales(), kPanels);
   }
 };
 
@@ -47,22 +49,19 @@ public:
                std::byte *scratch)
       : matrix(matrix), whole(whole), sizes(sizes), a(a), inTiles(inTiles),
         numbers(reinterpret_cast<BFloat16 *>(scratch)),
-        scales(reinterpret_cast<float *>(numbers + kPanels * sizes.numberStep)),
-        zeros(scales + kPanels * sizes.scaleStep),
-        words(reinterpret_cast<uint32_t *>(zeros + kPanels * sizes.scaleStep)) {
-  }
+        words(reinterpret_cast<uint32_t *>(scratch + sizes.sizeOfNumbers)),
+        scales(matrix.scales(), kPanels,
+               scratch + sizes.sizeOfNumbers + sizes.sizeOfWords) {}
 
   void run(int64_t first, int64_t count) {
-    for (int64_t p = 0; p < count; ++p)
-      matrix.gatherScales(first + p, kPanels, scales + p * sizes.scaleStep,
-                          zeros + p * sizes.scaleStep);
+    scales.gather(first, count);
     for (int64_t row = 0; row < whole.k; row += kDepth)
       multiply(row, std::min(kDepth, whole.k - row), first, count);
   }
 
 private:
   void multiply(int64_t row, int64_t depth, int64_t first, int64_t count) {
-    FieldPanels fields = matrix.panelsAt(row, depth, scales, zeros);
+    FieldPanels fields = matrix.panelsAt(row, depth, scales);
     if (matrix.isPacked()) {
       fields.words = matrix.packedAt(first, row);
       fields.panelStep = matrix.packedStep();
@@ -96,8 +95,8 @@ private:
   const BFloat16 *a;
   const bool inTiles;
   BFloat16 *numbers;
-  float *scales, *zeros;
   uint32_t *words;
+  PanelScales scales;
 };
 
 } // namespace
