@@ -120,9 +120,6 @@ private:
     product.scales = scales.scales() + block * kPanelColumns;
     product.zeros = scales.zeros() + block * kPanelColumns;
     product.scaleStep = scales.step();
-    product.nextScales = row + depth < whole.k
-                             ? product.scales + product.blocks * kPanelColumns
-                             : scales.next();
     product.c = whole.c + first * kPanelColumns;
     product.leadingC = whole.leadingC;
     product.adds = row > 0;

@@ -90,10 +90,6 @@ public:
   const float *scales() const { return found; }
   const float *zeros() const { return ownZeros; }
   int64_t step() const { return panelStep; } ///< from panel to panel
-  /// Scales of the panels that follow, where memory holds them so; else null.
-  const float *next() const {
-    return found == ownScales ? nullptr : found + panels * panelStep;
-  }
 
 private:
   static int64_t scaleBytes(const FieldScales &all, int64_t panels);

@@ -49,7 +49,6 @@ struct ByteProduct {
   int64_t lastWords = 0;          ///< in the last one
   const float *scales = nullptr, *zeros = nullptr;
   int64_t scaleStep = 0; ///< scales of a panel
-  const float *nextScales = nullptr; ///< as next
   float *c = nullptr;
   int64_t leadingC = 0;
   bool adds = false; ///< to what C holds
