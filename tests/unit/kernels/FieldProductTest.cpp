@@ -248,15 +248,14 @@ TEST(FieldProduct, PackedWeightsAreAsSmallAsTheFile) {
 }
 
 /// Also those that are not the fastest here.
-TEST(FieldProduct, LoopsOfEveryProcessor) {
+static void expectLoopsAlike(ElementType element, const Tensor &zeros,
+                             bool hasOneZero) {
   const int64_t k = 70, n = 40, panels = 3;
-  for (ElementType element : kElements) {
     const Weights w({element, true, 1, k, n, 0});
     const int64_t ofWord = 32 / bitsOf(element),
                   words = (k + ofWord - 1) / ofWord;
     const Tensor a = Tensor::integers<float>({kFewRows, k}, 1);
     const Tensor scales = Tensor::integers<float>({panels, 3, 16}, 2);
-    const Tensor zeros = Tensor::integers<float>({panels, 3, 16}, 3);
     std::vector<Tensor> outs;
     for (const Loops *each : supportedLoops()) {
       std::vector<uint32_t> room(size_t(panels * words * 16 + 16));
@@ -280,7 +279,8 @@ TEST(FieldProduct, LoopsOfEveryProcessor) {
                    zeros.view.as<float>(),
                    3 * 16,
                    16,
-                   32};
+                   32,
+                   hasOneZero};
       product.n = n;
       product.a = a.view.as<float>();
       product.rowStepA = k;
@@ -295,6 +295,14 @@ TEST(FieldProduct, LoopsOfEveryProcessor) {
     }
     for (size_t i = kFewRows; i < outs.size(); ++i)
       EXPECT_EQ(outs[i].values<float>(), outs[i % kFewRows].values<float>());
+}
+
+TEST(FieldProduct, LoopsOfEveryProcessor) {
+  const Dims dims = {3, 3, 16}; // panels, blocks, columns
+  for (ElementType element : kElements) {
+    expectLoopsAlike(element, Tensor::integers<float>(dims, 3), false);
+    expectLoopsAlike(element, Tensor::filled<float>(dims, 7.5f), false);
+    expectLoopsAlike(element, Tensor::filled<float>(dims, 7.5f), true);
   }
 }
 

@@ -138,6 +138,7 @@ FieldPanels FieldMatrix::panelsAt(int64_t row, int64_t depth,
   fields.scales = scales.scales() + block * kPanelColumns;
   fields.zeros = scales.zeros() + block * kPanelColumns;
   fields.scaleStep = scales.step();
+  fields.hasOneZero = ofBlocks.hasOneZero();
   fields.firstRows = (block + 1) * blockRows() - row;
   fields.blockRows = blockRows();
   return fields;

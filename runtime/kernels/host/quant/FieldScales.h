@@ -35,6 +35,8 @@ public:
   int64_t blocks() const { return (k + rowsOfBlock - 1) / rowsOfBlock; }
   /// Whether loops read what was packed, if there is any.
   bool takePacked() const { return hasBlocks && areBlocksInOrder; }
+  /// All zero points are alike.
+  bool hasOneZero() const { return !hasZeros || zero.isOne(); }
 
 private:
   friend class PanelScales;
@@ -52,7 +54,6 @@ private:
   int64_t panelStep() const {
     return (isPacked() ? packedBlocks : blocks()) * kPanelColumns;
   }
-  bool hasOneZero() const { return !hasZeros || zero.isOne(); }
   int64_t columnsOf(int64_t panel) const {
     return std::min(kPanelColumns, n - panel * kPanelColumns);
   }

@@ -66,6 +66,7 @@ struct FieldPanels {
   /// Until the first block ends, and of the others: multiples of those of a
   /// word.
   int64_t firstRows = 0, blockRows = 0;
+  bool hasOneZero = false; ///< all zero points are alike
 
   int64_t rowsOfWord() const { return 32 / bitsOf(kind); }
 };
