@@ -251,50 +251,50 @@ TEST(FieldProduct, PackedWeightsAreAsSmallAsTheFile) {
 static void expectLoopsAlike(ElementType element, const Tensor &zeros,
                              bool hasOneZero) {
   const int64_t k = 70, n = 40, panels = 3;
-    const Weights w({element, true, 1, k, n, 0});
-    const int64_t ofWord = 32 / bitsOf(element),
-                  words = (k + ofWord - 1) / ofWord;
-    const Tensor a = Tensor::integers<float>({kFewRows, k}, 1);
-    const Tensor scales = Tensor::integers<float>({panels, 3, 16}, 2);
-    std::vector<Tensor> outs;
-    for (const Loops *each : supportedLoops()) {
-      std::vector<uint32_t> room(size_t(panels * words * 16 + 16));
-      uint32_t *to = room.data();
-      while (reinterpret_cast<uintptr_t>(to) % 64 != 0)
-        ++to;
-      for (int64_t p = 0; p < panels; ++p)
-        each->gatherWords(
-            {w.data.tensor.view.data + p * 16 * k * bitsOf(element) / 8,
-             k * bitsOf(element) / 8, std::min<int64_t>(16, n - p * 16),
-             (k * bitsOf(element) + 7) / 8, 0},
-            to + p * words * 16);
-      FieldProduct product;
-      product.b = {bitsOf(element) == 2   ? FieldKind::Integer2
-                   : bitsOf(element) == 4 ? FieldKind::Integer4
-                                          : FieldKind::Integer8,
-                   k,
-                   to,
-                   words * 16,
-                   scales.view.as<float>(),
-                   zeros.view.as<float>(),
-                   3 * 16,
-                   16,
-                   32,
-                   hasOneZero};
-      product.n = n;
-      product.a = a.view.as<float>();
-      product.rowStepA = k;
-      for (product.m = 1; product.m <= kFewRows; ++product.m) {
-        const Tensor out = Tensor::filled<float>({product.m, n}, 9);
-        product.c = out.view.as<float>();
-        product.leadingC = n;
-        product.adds = product.m % 2 == 0;
-        each->multiplyFields(product);
-        outs.push_back(out);
-      }
+  const Weights w({element, true, 1, k, n, 0});
+  const int64_t ofWord = 32 / bitsOf(element),
+                words = (k + ofWord - 1) / ofWord;
+  const Tensor a = Tensor::integers<float>({kFewRows, k}, 1);
+  const Tensor scales = Tensor::integers<float>({panels, 3, 16}, 2);
+  std::vector<Tensor> outs;
+  for (const Loops *each : supportedLoops()) {
+    std::vector<uint32_t> room(size_t(panels * words * 16 + 16));
+    uint32_t *to = room.data();
+    while (reinterpret_cast<uintptr_t>(to) % 64 != 0)
+      ++to;
+    for (int64_t p = 0; p < panels; ++p)
+      each->gatherWords(
+          {w.data.tensor.view.data + p * 16 * k * bitsOf(element) / 8,
+           k * bitsOf(element) / 8, std::min<int64_t>(16, n - p * 16),
+           (k * bitsOf(element) + 7) / 8, 0},
+          to + p * words * 16);
+    FieldProduct product;
+    product.b = {bitsOf(element) == 2   ? FieldKind::Integer2
+                 : bitsOf(element) == 4 ? FieldKind::Integer4
+                                        : FieldKind::Integer8,
+                 k,
+                 to,
+                 words * 16,
+                 scales.view.as<float>(),
+                 zeros.view.as<float>(),
+                 3 * 16,
+                 16,
+                 32,
+                 hasOneZero};
+    product.n = n;
+    product.a = a.view.as<float>();
+    product.rowStepA = k;
+    for (product.m = 1; product.m <= kFewRows; ++product.m) {
+      const Tensor out = Tensor::filled<float>({product.m, n}, 9);
+      product.c = out.view.as<float>();
+      product.leadingC = n;
+      product.adds = product.m % 2 == 0;
+      each->multiplyFields(product);
+      outs.push_back(out);
     }
-    for (size_t i = kFewRows; i < outs.size(); ++i)
-      EXPECT_EQ(outs[i].values<float>(), outs[i % kFewRows].values<float>());
+  }
+  for (size_t i = kFewRows; i < outs.size(); ++i)
+    EXPECT_EQ(outs[i].values<float>(), outs[i % kFewRows].values<float>());
 }
 
 TEST(FieldProduct, LoopsOfEveryProcessor) {
