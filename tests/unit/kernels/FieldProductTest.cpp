@@ -241,9 +241,57 @@ TEST(FieldProduct, PackedWeightsAreAsSmallAsTheFile) {
   for (ElementType element : kElements) {
     const Weights w({element, true, 1, k, n, 32});
     const Kernel *kernel = findHostKernel("MatMulDequantized");
-    ASSERT_TRUE(kernel && !kernel->packings.empty());
+    ASSERT_TRUE(kernel && kernel->packings.size() == 2);
     EXPECT_EQ(kernel->packings[0].bytes(seen(w.c, w.data.tensor).view),
               k * n * bitsOf(element) / 8);
+  }
+}
+
+/// Scales as well; those that are alike in a column or a row stay as they are.
+TEST(FieldProduct, PackedScalesAreAsSmallAsTheFile) {
+  const Kernel *kernel = findHostKernel("MatMulDequantized");
+  ASSERT_TRUE(kernel && kernel->packings.size() == 2);
+  const auto bytesOf = [&](const Tensor &scales) {
+    return kernel->packings[1].bytes(scales.view);
+  };
+  EXPECT_EQ(bytesOf(Tensor::filled<float>({24, 3072}, 1)), 24 * 3072 * 4);
+  EXPECT_EQ(bytesOf(Tensor::filled<Float16>({24, 3072}, Float16(1))), 24 * 3072 * 2);
+  EXPECT_EQ(bytesOf(Tensor::filled<float>({24, 5}, 1)), 24 * 16 * 4);
+  EXPECT_EQ(bytesOf(Tensor::filled<float>({1, 3072}, 1)), 0);
+  EXPECT_EQ(bytesOf(Tensor::filled<float>({1, 5}, 1).broadcast({24, 5})), 0);
+  EXPECT_EQ(bytesOf(Tensor::filled<float>({24, 1}, 1).broadcast({24, 5})), 0);
+}
+
+/// A rank that has the later rows of a matrix, and scales of all blocks.
+TEST(FieldProduct, PackedScalesOfLaterBlocks) {
+  const int64_t k = 64, n = 20, block = 32;
+  for (ElementType element : kElements) {
+    const Weights w({element, true, 1, k, n, 0});
+    const Tensor a = Tensor::integers<float>({2, k}, 1);
+    const Tensor scales = Tensor::integers<float>({6, n}, 2);
+    const Tensor halves = Tensor::integers<Float16>({6, n}, 2);
+    const Tensor out = Tensor::filled<float>({2, n}, 9);
+    const Tensor half = Tensor::filled<Float16>({2, n}, Float16(9));
+    const Attributes later = Attributes()
+                                 .ints("axis", {0})
+                                 .ints("block_size", {block})
+                                 .ints("starts", {128})
+                                 .ints("locals", {k})
+                                 .ints("globals", {192});
+    EXPECT_OK(runPacked("MatMulDequantized",
+                        {a, seen(w.c, w.data.tensor), scales}, {out}, later));
+    EXPECT_OK(runPacked("MatMulDequantized",
+                        {Tensor::integers<Float16>({2, k}, 1),
+                         seen(w.c, w.data.tensor), halves},
+                        {half}, later));
+    forEach(out.dims(), [&](const Dims &at) {
+      double sum = 0;
+      for (int64_t l = 0; l < k; ++l)
+        sum += double(a.at<float>({at[0], l})) * w.dataAt(l, at[1]) *
+               scales.at<float>({4 + l / block, at[1]});
+      ASSERT_EQ(out.at<float>(at), sum);
+      ASSERT_EQ(float(half.at<Float16>(at)), float(Float16(float(sum))));
+    });
   }
 }
 
