@@ -255,7 +255,8 @@ TEST(FieldProduct, PackedScalesAreAsSmallAsTheFile) {
     return kernel->packings[1].bytes(scales.view);
   };
   EXPECT_EQ(bytesOf(Tensor::filled<float>({24, 3072}, 1)), 24 * 3072 * 4);
-  EXPECT_EQ(bytesOf(Tensor::filled<Float16>({24, 3072}, Float16(1))), 24 * 3072 * 2);
+  EXPECT_EQ(bytesOf(Tensor::filled<Float16>({24, 3072}, Float16(1))),
+            24 * 3072 * 2);
   EXPECT_EQ(bytesOf(Tensor::filled<float>({24, 5}, 1)), 24 * 16 * 4);
   EXPECT_EQ(bytesOf(Tensor::filled<float>({1, 3072}, 1)), 0);
   EXPECT_EQ(bytesOf(Tensor::filled<float>({1, 5}, 1).broadcast({24, 5})), 0);
