@@ -2,7 +2,8 @@
 //
 // A matrix [k, n] of elements of 2, 4 or 8 bits, integers or numbers, with scales
 // and zero points (FieldScales.h), of which a group of columns is brought to
-// FieldPanels.h's form while it is multiplied. Columns that lie dense are read as words, rows of bytes as bytes:
+// FieldPanels.h's form while it is multiplied. Columns that lie dense are read
+// as words, rows of bytes as bytes:
 //
 //   MatMulNBits [n, k] of 4 bits, seen as [k, n]   words of 8 rows
 //   of 2 bits                                      words of 16 rows

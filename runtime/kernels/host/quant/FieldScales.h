@@ -64,7 +64,8 @@ private:
   int64_t k = 0, n = 0;
   int64_t rowsOfBlock = 0;
   bool hasBlocks = false, areBlocksInOrder = true;
-  artifact::ElementType element; ///< of the matrix
+  /// Of the matrix.
+  artifact::ElementType element = artifact::ElementType_UInt8;
   bool hasZeros = false, areNumbers = false;
   GlobalIndex global;
   Parameter scale, zero;
