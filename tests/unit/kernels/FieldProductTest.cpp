@@ -263,6 +263,39 @@ TEST(FieldProduct, PackedScalesAreAsSmallAsTheFile) {
   EXPECT_EQ(bytesOf(Tensor::filled<float>({24, 1}, 1).broadcast({24, 5})), 0);
 }
 
+/// Whether scales of a call are read from what was packed is asked where sizes that
+/// requests decide on are 1: of weights with gaps in rows and columns a real call
+/// makes numbers, with the scales as they lie.
+TEST(FieldProduct, ScalesOfWeightsWithGapsStay) {
+  const Kernel *kernel = findHostKernel("MatMulDequantized");
+  ASSERT_TRUE(kernel && kernel->packings.size() == 2);
+  const int64_t n = 40;
+  const Tensor every = Tensor::integers<int8_t>({1, 2 * n}, 1);
+  Tensor gaps = every;
+  gaps.view.dims[1] = n;
+  gaps.view.strides[1] = 2;
+  const Tensor dense = Tensor::integers<int8_t>({1, n}, 1);
+  const Tensor a = Tensor::integers<float>({1, 1}, 1);
+  const Tensor scales = Tensor::integers<float>({4, n}, 2);
+  const Tensor out = Tensor::filled<float>({1, n}, 9);
+  const Attributes blocks =
+      Attributes().ints("axis", {0}).ints("block_size", {32});
+  const std::vector<KernelAttribute> list = blocks.list();
+  const auto areReplaced = [&](const Tensor &weights) {
+    const TensorView inputs[] = {a.view, weights.view, scales.view};
+    KernelCall call;
+    call.inputs = inputs;
+    call.numInputs = 3;
+    call.outputs = &out.view;
+    call.numOutputs = 1;
+    call.attributes = list.data();
+    call.numAttributes = static_cast<int>(list.size());
+    return kernel->packings[1].replaces(call);
+  };
+  EXPECT_TRUE(areReplaced(dense));
+  EXPECT_FALSE(areReplaced(gaps));
+}
+
 /// A rank that has the later rows of a matrix, and scales of all blocks.
 TEST(FieldProduct, PackedScalesOfLaterBlocks) {
   const int64_t k = 64, n = 20, block = 32;

@@ -36,6 +36,10 @@ public:
     ofBlocks.setPacked(packedScales);
   }
 
+  /// Whether columns or rows lie dense, however long they are: of a call whose sizes
+  /// are not known yet only strides tell it.
+  bool isDense() const { return rowStride == 1 || columnStride == 1; }
+
   int bits() const { return bitsOf(kind); }
   /// Fields are numbers of their own, no integers.
   bool hasFloats() const {

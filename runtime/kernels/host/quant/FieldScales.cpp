@@ -4,6 +4,7 @@
 
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/kernels/elementwise/CastFloat8.h"
+#include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/quant/FieldElements.h"
 #include "runtime/kernels/host/simd/FieldPanels.h"
 #include "runtime/kernels/host/simd/Loops.h"
@@ -95,19 +96,30 @@ int64_t packedScaleBytes(const TensorView &scales) {
          artifact::elementBytes(scales.element);
 }
 
+/// `T` is as large as an element.
+template <typename T> static void packPanels(const TensorView &scales, T *to) {
+  const T *from = scales.as<T>();
+  const int64_t blocks = scales.dims[0], last = scales.dims[1] - 1;
+  const int64_t panels = panelsOf(scales.dims[1]);
+  shareRanges(
+      panels, threadsFor(panels, panels * blocks * kPanelColumns), /*least=*/1,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t column = begin * kPanelColumns;
+             column < end * kPanelColumns; ++column) {
+          const T *each = from + std::min(column, last) * scales.strides[1];
+          T *own = to + column / kPanelColumns * blocks * kPanelColumns +
+                   column % kPanelColumns;
+          for (int64_t block = 0; block < blocks; ++block)
+            own[block * kPanelColumns] = each[block * scales.strides[0]];
+        }
+      });
+}
+
 void packScales(const TensorView &scales, std::byte *to) {
-  const int64_t bytes = artifact::elementBytes(scales.element);
-  for (int64_t panel = 0; panel < panelsOf(scales.dims[1]); ++panel)
-    for (int64_t block = 0; block < scales.dims[0]; ++block)
-      for (int64_t c = 0; c < kPanelColumns; ++c, to += bytes) {
-        const int64_t column =
-            std::min(panel * kPanelColumns + c, scales.dims[1] - 1);
-        std::memcpy(to,
-                    scales.data + (block * scales.strides[0] +
-                                   column * scales.strides[1]) *
-                                      bytes,
-                    size_t(bytes));
-      }
+  if (areHalves(scales.element))
+    packPanels(scales, reinterpret_cast<uint16_t *>(to));
+  else
+    packPanels(scales, reinterpret_cast<uint32_t *>(to));
 }
 
 /// Whether they are packed may not be known yet.
@@ -131,7 +143,7 @@ PanelScales::PanelScales(const FieldScales &all, int64_t panels,
     return;
   const float sign =
       isSigned(all.element) ? float(1u << (bitsOf(all.element) - 1)) : 0;
-  std::fill_n(ownZeros, panels * panelStep,
+  std::fill_n(ownZeros, std::min(panels, panelsOf(all.n)) * panelStep,
               !all.hasZeros    ? sign
               : all.areNumbers ? numberAt(all.zero.view, 0)
                                : fieldAt(all.zero.view, 0));

@@ -246,11 +246,12 @@ bool replacesWeights(const KernelCall &call) {
   return packedWeights(call, matrix) != Weights::Numbers;
 }
 
+/// Weights may be a request's, and have rows that seem to be one.
 bool replacesScales(const KernelCall &call) {
   FieldMatrix matrix;
   const Weights weights = packedWeights(call, matrix);
   return weights != Weights::Numbers && weights != Weights::Halves &&
-         matrix.scales().takePacked();
+         matrix.isDense() && matrix.scales().takePacked();
 }
 
 constexpr OperandPacking kPackings[] = {
