@@ -97,29 +97,39 @@ int64_t packedScaleBytes(const TensorView &scales) {
 }
 
 /// `T` is as large as an element.
-template <typename T> static void packPanels(const TensorView &scales, T *to) {
-  const T *from = scales.as<T>();
-  const int64_t blocks = scales.dims[0], last = scales.dims[1] - 1;
+template <typename T>
+static void packPanel(const TensorView &scales, int64_t panel, T *to) {
+  const T *from = scales.as<T>() + panel * kPanelColumns * scales.strides[1];
+  const int64_t blocks = scales.dims[0];
+  const int64_t columns =
+      std::min(kPanelColumns, scales.dims[1] - panel * kPanelColumns);
+  if constexpr (sizeof(T) == 4)
+    if (scales.strides[0] == 1)
+      return loops().gatherWords({reinterpret_cast<const std::byte *>(from),
+                                  scales.strides[1] * 4, columns, blocks * 4},
+                                 to);
+  for (int64_t c = 0; c < kPanelColumns; ++c) {
+    const T *column = from + std::min(c, columns - 1) * scales.strides[1];
+    for (int64_t block = 0; block < blocks; ++block)
+      to[block * kPanelColumns + c] = column[block * scales.strides[0]];
+  }
+}
+
+template <typename T>
+static void packPanels(const TensorView &scales, std::byte *to) {
   const int64_t panels = panelsOf(scales.dims[1]);
-  shareRanges(
-      panels, threadsFor(panels, panels * blocks * kPanelColumns), /*least=*/1,
-      [&](int64_t begin, int64_t end) {
-        for (int64_t column = begin * kPanelColumns;
-             column < end * kPanelColumns; ++column) {
-          const T *each = from + std::min(column, last) * scales.strides[1];
-          T *own = to + column / kPanelColumns * blocks * kPanelColumns +
-                   column % kPanelColumns;
-          for (int64_t block = 0; block < blocks; ++block)
-            own[block * kPanelColumns] = each[block * scales.strides[0]];
-        }
-      });
+  const int64_t size = scales.dims[0] * kPanelColumns;
+  shareRanges(panels, threadsFor(panels, panels * size), /*least=*/1,
+              [&](int64_t panel, int64_t end) {
+                for (; panel < end; ++panel)
+                  packPanel(scales, panel,
+                            reinterpret_cast<T *>(to) + panel * size);
+              });
 }
 
 void packScales(const TensorView &scales, std::byte *to) {
-  if (areHalves(scales.element))
-    packPanels(scales, reinterpret_cast<uint16_t *>(to));
-  else
-    packPanels(scales, reinterpret_cast<uint32_t *>(to));
+  (areHalves(scales.element) ? packPanels<uint16_t>
+                             : packPanels<uint32_t>)(scales, to);
 }
 
 /// Whether they are packed may not be known yet.
