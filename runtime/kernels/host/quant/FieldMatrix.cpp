@@ -98,7 +98,7 @@ void FieldMatrix::gatherFields(int64_t panel, int64_t row, int64_t depth,
   for (const int64_t end = row + depth; row < end; row += rowsOfWord())
     for (int64_t c = 0; c < kPanelColumns; ++c, ++to) {
       const int64_t column =
-          panel * kPanelColumns + std::min(c, columnsOf(panel) - 1);
+          panel * kPanelColumns + std::min(c, columnsOfPanel(panel, n) - 1);
       const int64_t first = data.skipped + column * columnStride;
       const int64_t count = std::min(rowsOfWord(), end - row);
       *to = flip;
@@ -119,13 +119,13 @@ void FieldMatrix::gather(int64_t panel, int64_t row, int64_t depth,
   const int64_t first = panel * kPanelColumns * columnStride + row * rowStride;
   const std::byte *at = data.data + first * elementBits / 8;
   if (hasDenseColumns)
-    loops().gatherWords({at, columnBytes(), columnsOf(panel),
+    loops().gatherWords({at, columnBytes(), columnsOfPanel(panel, n),
                          (depth * elementBits + 7) / 8, flip,
                          ahead * kPanelColumns * columnBytes()},
                         to);
   else // processors see by themselves how rows follow each other
-    loops().gatherRows({at, rowStride * elementBits / 8, columnsOf(panel),
-                        depth, elementBits, flip},
+    loops().gatherRows({at, rowStride * elementBits / 8,
+                        columnsOfPanel(panel, n), depth, elementBits, flip},
                        to);
 }
 

@@ -78,9 +78,6 @@ private:
   void gatherFields(int64_t panel, int64_t row, int64_t depth,
                     uint32_t *to) const;
   int64_t columnBytes() const { return columnStride * elementBits / 8; }
-  int64_t columnsOf(int64_t panel) const {
-    return std::min(kPanelColumns, n - panel * kPanelColumns);
-  }
 
   TensorView data;
   const uint32_t *packed = nullptr;

@@ -6,9 +6,10 @@
 #include "runtime/kernels/elementwise/CastFloat8.h"
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/quant/FieldElements.h"
-#include "runtime/kernels/host/simd/FieldPanels.h"
 #include "runtime/kernels/host/simd/Loops.h"
 #include "runtime/kernels/product/IntegerReader.h"
+
+#include <algorithm>
 
 namespace shardc::runtime::host {
 namespace {
@@ -101,8 +102,7 @@ template <typename T>
 static void packPanel(const TensorView &scales, int64_t panel, T *to) {
   const T *from = scales.as<T>() + panel * kPanelColumns * scales.strides[1];
   const int64_t blocks = scales.dims[0];
-  const int64_t columns =
-      std::min(kPanelColumns, scales.dims[1] - panel * kPanelColumns);
+  const int64_t columns = columnsOfPanel(panel, scales.dims[1]);
   if constexpr (sizeof(T) == 4)
     if (scales.strides[0] == 1)
       return loops().gatherWords({reinterpret_cast<const std::byte *>(from),
@@ -190,8 +190,9 @@ void PanelScales::gatherEach(const FieldScales::Parameter &from, int64_t panel,
     const int64_t first = all.blockAt(block) * from.blockStride +
                           panel * kPanelColumns * from.columnStride;
     for (int64_t c = 0; c < kPanelColumns; ++c, ++to)
-      *to = read(from.view, first + std::min(c, all.columnsOf(panel) - 1) *
-                                        from.columnStride);
+      *to = read(from.view,
+                 first + std::min(c, columnsOfPanel(panel, all.n) - 1) *
+                             from.columnStride);
   }
 }
 
@@ -204,7 +205,7 @@ void PanelScales::gatherScales(int64_t panel, float *to) const {
   const int64_t first =
       all.blockAt(0) + panel * kPanelColumns * scale.columnStride;
   loops().gatherWords({scale.view.data + first * 4, scale.columnStride * 4,
-                       all.columnsOf(panel), all.blocks() * 4, 0,
+                       columnsOfPanel(panel, all.n), all.blocks() * 4, 0,
                        panels * kPanelColumns * scale.columnStride * 4},
                       reinterpret_cast<uint32_t *>(to));
 }
@@ -226,10 +227,10 @@ bool PanelScales::gatherDenseZeros(int64_t panel, float *to) const {
   alignas(64) uint32_t words[8 * kPanelColumns];
   for (int64_t block = 0; block < all.blocks(); block += 8 * ofWord) {
     const int64_t count = std::min(8 * ofWord, all.blocks() - block);
-    const ColumnWords from = {zero.view.data + (first + block) * bits / 8,
-                              zero.columnStride * bits / 8,
-                              all.columnsOf(panel), (count * bits + 7) / 8,
-                              isSigned(all.element) ? signsOf(bits) : 0u};
+    const ColumnWords from = {
+        zero.view.data + (first + block) * bits / 8,
+        zero.columnStride * bits / 8, columnsOfPanel(panel, all.n),
+        (count * bits + 7) / 8, isSigned(all.element) ? signsOf(bits) : 0u};
     loops().gatherWords(from, words);
     loops().fieldsAsNumbers(words, from.words(), bits,
                             to + block * kPanelColumns);

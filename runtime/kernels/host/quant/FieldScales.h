@@ -13,10 +13,8 @@
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_QUANT_FIELDSCALES_H
 #define SHARDC_RUNTIME_KERNELS_HOST_QUANT_FIELDSCALES_H
 
-#include "runtime/kernels/host/simd/PackedMatrix.h"
+#include "runtime/kernels/host/simd/FieldPanels.h"
 #include "runtime/kernels/quant/DequantizedOperands.h"
-
-#include <algorithm>
 
 namespace shardc::runtime::host {
 
@@ -53,9 +51,6 @@ private:
   /// Numbers of a panel.
   int64_t panelStep() const {
     return (isPacked() ? packedBlocks : blocks()) * kPanelColumns;
-  }
-  int64_t columnsOf(int64_t panel) const {
-    return std::min(kPanelColumns, n - panel * kPanelColumns);
   }
   int64_t blockAt(int64_t block) const {
     return hasBlocks ? global.of(block * rowsOfBlock) / rowsOfBlock : 0;

@@ -8,6 +8,7 @@
 #include "runtime/kernels/host/simd/ByteLoops.h"
 
 #include "runtime/base/ProcessorLevel.h"
+#include "runtime/kernels/host/simd/FieldPanels.h"
 #include "runtime/kernels/host/simd/IntegerPanels.h"
 
 #include <algorithm>

@@ -17,6 +17,8 @@
 
 #include "runtime/kernels/host/simd/PackedMatrix.h"
 
+#include <algorithm>
+
 namespace shardc::runtime::host {
 
 /// What a field of a word is: an integer of 2, 4 or 8 bits, or a number.
@@ -81,6 +83,15 @@ struct FieldProduct {
   int64_t leadingC = 0;
   bool adds = false; ///< to what C holds
 };
+
+/// Of a matrix of n of them.
+constexpr int64_t columnsOfPanel(int64_t panel, int64_t n) {
+  return std::min(kPanelColumns, n - panel * kPanelColumns);
+}
+
+/// Memory is asked for rows of words and blocks of scales so far ahead: processors
+/// see less far.
+inline constexpr int64_t kRowsAhead = 16, kBlocksAhead = 4;
 
 /// Rows of A up to which fields are multiplied as they are decoded.
 inline constexpr int64_t kFewRows = 8;
