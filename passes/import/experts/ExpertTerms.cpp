@@ -132,33 +132,61 @@ static Value readOneHot(Value value, int64_t &numExperts) {
   return choices;
 }
 
-/// Which expert the places of `found` are those of.
-static bool readPlaces(NonZeroOp found, ExpertTerm &term) {
-  auto cast = found.getData().getDefiningOp<CastOp>();
+/// Where one expert was chosen, by a NonZero of its [n, k] choices or of [k, n].
+struct ChosenPlaces {
+  NonZeroOp found;
+  unsigned token; ///< which part of a place is the token; the other, the choice
+};
+
+/// The places whose tokens these are, and which expert was chosen there.
+static std::optional<ChosenPlaces> readPlaces(Value tokens, ExpertTerm &term) {
+  ChosenPlaces places{nonZeroPart(tokens, 0), 0};
+  if (!places.found)
+    places = {nonZeroPart(tokens, 1), 1};
+  auto cast =
+      places.found ? places.found.getData().getDefiningOp<CastOp>() : CastOp();
   auto one = cast ? cast.getInput().getDefiningOp<GatherOp>() : GatherOp();
   auto expert = one ? splatInteger(one.getIndices()) : std::nullopt;
   auto moved = one ? one.getData().getDefiningOp<TransposeOp>() : TransposeOp();
+  SmallVector<int64_t> perm = {2, places.token, 1 - places.token};
   if (!expert || one.getAxis() != 0 || dimsOf(one).size() != 2 || !moved ||
-      *moved.getPerm() != ArrayRef<int64_t>{2, 0, 1})
-    return false;
+      *moved.getPerm() != ArrayRef<int64_t>(perm))
+    return std::nullopt;
   term.expert = *expert;
   term.indices = readOneHot(moved.getData(), term.numExperts);
-  return bool(term.indices);
+  if (!term.indices)
+    return std::nullopt;
+  return places;
 }
 
-/// w[t, i] for the places t, i of `found`, from w as [n k, 1].
-static Value readPlacedWeights(Value value, NonZeroOp found) {
+/// x for x[t] at these tokens t, from x as [n, d] or [1, n, d].
+static Value readPlacedTokens(Value rows, ChosenPlaces places) {
+  DimExpr width = dimsOf(rows).back();
+  if (auto reshape = rows.getDefiningOp<ReshapeOp>())
+    rows = reshape.getData();
+  auto gather = rows.getDefiningOp<GatherOp>();
+  if (!gather || nonZeroPart(gather.getIndices(), places.token) != places.found)
+    return {};
+  Dims dims = dimsOf(gather.getData());
+  size_t front = gather.getAxis();
+  bool isOfRows = dims.size() == front + 2 && dims.back() == width &&
+                  (front == 0 || (front == 1 && dims[0].isConstant(1)));
+  return isOfRows ? gather.getData() : Value();
+}
+
+/// w[t, i] for these tokens t and choices i, from w as [n k, 1].
+static Value readPlacedWeights(Value value, ChosenPlaces places,
+                               const Dims &dims) {
   auto gather = value.getDefiningOp<GatherOp>();
   auto add = gather ? gather.getIndices().getDefiningOp<AddOp>() : AddOp();
-  Dims dims = dimsOf(found.getData());
-  if (!add || gather.getAxis() != 0 || dims.size() < 2)
+  if (!add || gather.getAxis() != 0 || dims.size() != 2)
     return {};
   for (unsigned i : {0u, 1u}) {
     auto mul = add->getOperand(i).getDefiningOp<MulOp>();
     auto width = mul ? splatInteger(mul.getRhs()) : std::nullopt;
     if (width && dims[1].isConstant(*width) &&
-        nonZeroPart(mul.getLhs(), 0) == found &&
-        nonZeroPart(add->getOperand(1 - i), 1) == found &&
+        nonZeroPart(mul.getLhs(), places.token) == places.found &&
+        nonZeroPart(add->getOperand(1 - i), 1 - places.token) == places.found &&
         dimsOf(gather.getData()) == Dims{dims[0] * dims[1], 1})
       return shapedAs(gather.getData(), dims);
   }
@@ -180,22 +208,20 @@ static std::optional<ExpertTerm> readScatteredTerm(ScatterElementsOp scatter) {
   Value zeros = scatter.getData();
   if (auto expand = zeros.getDefiningOp<ExpandOp>())
     zeros = expand.getData();
-  auto places = scatter.getIndices().getDefiningOp<ExpandOp>();
+  auto tokens = scatter.getIndices().getDefiningOp<ExpandOp>();
   auto weighted = readWeighted(scatter.getUpdates());
-  NonZeroOp found = places ? nonZeroPart(places.getData(), 0) : NonZeroOp();
+  auto places = tokens ? readPlaces(tokens.getData(), term) : std::nullopt;
   if (splatConstant(zeros) != 0.0 || scatter.getAxis() != 0 ||
-      scatter.getReduction() != "none" || !weighted || !found ||
-      !haveSameDims(scatter.getIndices(), scatter.getUpdates()) ||
-      !readPlaces(found, term))
+      scatter.getReduction() != "none" || !weighted || !places ||
+      !haveSameDims(scatter.getIndices(), scatter.getUpdates()))
     return std::nullopt;
   Value rows = readMlp(weighted->first, term);
-  auto gather = rows ? rows.getDefiningOp<GatherOp>() : GatherOp();
-  term.weights = readPlacedWeights(weighted->second, found);
-  if (!gather || gather.getAxis() != 0 || !term.weights ||
-      nonZeroPart(gather.getIndices(), 0) != found)
+  term.tokens = rows ? readPlacedTokens(rows, *places) : Value();
+  term.weights =
+      readPlacedWeights(weighted->second, *places, dimsOf(term.indices));
+  if (!term.tokens || !term.weights)
     return std::nullopt;
-  term.tokens = gather.getData();
-  term.reads = readOfCount(found);
+  term.reads = readOfCount(places->found);
   return term;
 }
 

@@ -4,7 +4,8 @@
 //
 //   mlp_e(x) * r[:, e]                            r [n, e] is 0 for most
 //   scatter(mlp_e(x[t]) * w[t, i] to t)           where expert e was chosen,
-//                                                 t, i = NonZero(chosen == e)
+//                                                 t, i = NonZero(chosen == e),
+//                                                 or i, t of the transposed
 //
 // An expert that no term stands for adds nothing: tracing leaves out those that
 // had no token. Its matrices are zeros.

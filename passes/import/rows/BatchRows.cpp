@@ -306,30 +306,49 @@ private:
     return step;
   }
 
+  /// An error of a step that was tried.
+  struct Refusal {
+    Location where;
+    std::string why;
+  };
+
+  /// The step, or the first error of making it.
+  std::pair<func::FuncOp, std::optional<Refusal>>
+  tryStep(func::FuncOp general, const RowSizes &sizes, const EncoderKeys &keys,
+          ArrayRef<unsigned> unused) {
+    std::optional<Refusal> first;
+    ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &found) {
+      if (!first && found.getSeverity() == DiagnosticSeverity::Error)
+        first = Refusal{found.getLocation(), found.str()};
+      return success();
+    });
+    func::FuncOp step = makeStep(general, sizes, keys, unused);
+    return {step, first};
+  }
+
   /// For any rows; where an op forbids that, for one, and a warning names it.
   func::FuncOp makeAnyStep(func::FuncOp general, RowSizes sizes,
                            const EncoderKeys &keys, ArrayRef<unsigned> unused) {
     if (sizes.takesOne)
       return makeStep(general, sizes, keys, unused);
-    std::optional<Location> where;
-    std::string why;
-    {
-      ScopedDiagnosticHandler first(&getContext(), [&](Diagnostic &found) {
-        if (!where && found.getSeverity() == DiagnosticSeverity::Error) {
-          where = found.getLocation();
-          why = found.str();
-        }
-        return success();
-      });
-      if (func::FuncOp step = makeStep(general, sizes, keys, unused))
-        return step;
-    }
+    auto [step, ofRows] = tryStep(general, sizes, keys, unused);
+    if (step || !ofRows)
+      return step;
     sizes.isOfOneRow = true;
-    func::FuncOp step = makeStep(general, sizes, keys, unused);
-    if (step && where)
-      emitWarning(*where) << why << ": a step has one row, whose prompt comes "
-                          << "whole";
-    return step;
+    auto [stepOfOne, ofOne] = tryStep(general, sizes, keys, unused);
+    if (stepOfOne)
+      emitWarning(ofRows->where)
+          << ofRows->why << ": a step has one row, whose prompt comes whole";
+    else
+      emitRefusals(*ofRows, ofOne);
+    return stepOfOne;
+  }
+
+  static void emitRefusals(const Refusal &ofRows,
+                           const std::optional<Refusal> &ofOne) {
+    InFlightDiagnostic error = emitError(ofRows.where) << ofRows.why;
+    if (ofOne && (ofOne->where != ofRows.where || ofOne->why != ofRows.why))
+      error.attachNote(ofOne->where) << "in a step of one row: " << ofOne->why;
   }
 
   /// Keys of the encoder that a request hands on, which a sequence has.
