@@ -296,7 +296,8 @@ def FoldIndexing : Pass<"shardc-fold-indexing", "::mlir::ModuleOp"> {
     Ensures: a Gather or GatherND whose indices are positions in order, each dim
     of the data from its first element to its last, is a Transpose, Reshape and
     Expand of the data, or of its front where a GatherND's do not go to the last;
-    a ScatterND by such indices is its updates. What only computed indices is gone, and with it what a
+    a ScatterND by such indices is its updates; a GatherElements whose indices
+    choose whole rows of a table is a Gather. What only computed indices is gone, and with it what a
     batch or a sequence was counted for.
 
     (* example filepath=tests/passes/import/fold-indexing/example.mlir *)
@@ -382,7 +383,7 @@ def RecoverAttention : Pass<"shardc-recover-attention", "::mlir::ModuleOp"> {
 
     | part | spelled |
     |---|---|
-    | scale | factors of queries, of keys, of scores; Mul or Div |
+    | scale | factors of queries, of keys, of scores, before a mask or behind it; Mul or Div |
     | keys | Transpose before or behind their repetition, or of b t h d |
     | GQA, MQA | Reshape, Expand, Reshape of keys and values; broadcast heads |
     | soft cap | c * tanh(x / c) |

@@ -104,11 +104,30 @@ static std::optional<MaskStep> readStep(Operation *op, unsigned i) {
   return std::nullopt;
 }
 
+static std::optional<AttentionScores> readMasked(Value value, unsigned limit);
+
+/// (x + mask) * factor as x * factor + mask * factor. A larger factor could make
+/// an infinity of a low number.
+static std::optional<AttentionScores> readScaled(Value value, unsigned limit) {
+  double factor;
+  Value inner = factorOf(value, factor);
+  if (!inner || factor <= 0 || factor > 1)
+    return std::nullopt;
+  std::optional<AttentionScores> scores = readMasked(inner, limit);
+  if (!scores || scores->softcap > 0)
+    return std::nullopt;
+  scores->scale *= factor;
+  scores->masks.push_back({MaskStep::Scale, {}, 0, false, factor});
+  return scores;
+}
+
 /// With at most `limit` steps of a mask behind the product.
 static std::optional<AttentionScores> readMasked(Value value, unsigned limit) {
   if (auto scores = readProduct(value))
     return scores;
   Operation *op = value.getDefiningOp();
+  if (limit > 0 && isa_and_nonnull<MulOp, DivOp>(op))
+    return readScaled(value, limit - 1);
   for (unsigned i = 0; op && limit > 0 && i < op->getNumOperands(); ++i) {
     Value inner = op->getOperand(i);
     std::optional<MaskStep> step = readStep(op, i);

@@ -7,6 +7,7 @@
 //   tanh(x / c) * c             softcap c
 //   x + mask                    also Where(condition, x, low), max(x, low), and
 //                               several: see ScoreMask.h
+//   (x + mask) / c              a scale behind the mask
 //   Concat(x, sinks)            one more column, which a Slice drops again
 //   x - max(x)                  changes no softmax
 //   Cast(x)                     to f32, whose softmax is narrowed again

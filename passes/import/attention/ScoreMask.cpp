@@ -41,9 +41,10 @@ static std::optional<SmallVector<MaskStep, 4>>
 fillsOf(ArrayRef<MaskStep> steps) {
   SmallVector<MaskStep, 4> fills;
   for (const MaskStep &step : steps) {
-    if (step.kind == MaskStep::Floor) {
+    if (step.kind == MaskStep::Floor || step.kind == MaskStep::Scale) {
       for (MaskStep &fill : fills)
-        fill.low = std::max(fill.low, step.low);
+        fill.low = step.kind == MaskStep::Floor ? std::max(fill.low, step.low)
+                                                : fill.low * step.factor;
       continue;
     }
     std::optional<MaskStep> fill =
@@ -89,6 +90,9 @@ public:
       return mask ? sum(mask, unexpanded(step.value)) : unexpanded(step.value);
     if (step.kind == MaskStep::Fill)
       return choice(unexpanded(step.value), mask ? mask : number(0), step);
+    if (step.kind == MaskStep::Scale)
+      return MulOp::create(builder, loc, mask.getType(), mask,
+                           number(step.factor));
     return MaxOp::create(builder, loc, mask.getType(),
                          ValueRange{mask, number(step.low)});
   }

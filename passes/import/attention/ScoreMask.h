@@ -8,6 +8,7 @@
 //   Add(x, a)            m = a
 //   Where(c, that, low)  m = Where(c, a, low)
 //   Max(that, floor)     m = Max(Where(c, a, low), floor)
+//   Mul(that, f)         m = Mul(Max(..), f), and the scale of x
 //
 // Composed, not summed: where two of them hide a score, low + low would be -inf
 // or less than low, and a row that they hide as a whole not the mean of all its
@@ -28,13 +29,15 @@ namespace shardc::import {
 /// that number again.
 struct MaskStep {
   enum Kind {
-    Add,  ///< `value` is added
-    Fill, ///< `low` instead where the condition `value` is false
-    Floor ///< `low` instead of what is less; never the first step
+    Add,   ///< `value` is added
+    Fill,  ///< `low` instead where the condition `value` is false
+    Floor, ///< `low` instead of what is less; never the first step
+    Scale  ///< times `factor`, in (0, 1]; never the first step
   } kind;
   mlir::Value value;
   double low = 0;
   bool isHidden = false; ///< Fill: where the condition is true
+  double factor = 1;
 };
 
 /// A mask that is 0 where all of the conditions hold, and `low` elsewhere.

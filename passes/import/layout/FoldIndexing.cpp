@@ -8,6 +8,11 @@
 //   Gather (mask as [b * s]), i * s + j   the same
 //   ScatterND x, (i, j), updates          the updates
 //
+// and what they index by one number for all of a row is a Gather of rows:
+//
+//   GatherElements (table to [b, n, d]),  Gather table, i
+//       (i [b, s] to [b, s, d])
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/import/Passes.h"
@@ -272,6 +277,44 @@ Value fold(OpBuilder &, ScatterNDOp scatter) {
   return scatter.getUpdates();
 }
 
+/// What a value repeats along these dims, without them; null if it does not.
+Value unrepeated(OpBuilder &builder, Value value, size_t first, size_t last) {
+  if (first == last)
+    return value;
+  const Dims dims = dimsOf(value);
+  Value inner = value;
+  while (auto expand = inner.getDefiningOp<ExpandOp>())
+    inner = expand.getData();
+  Dims from = dimsOf(inner);
+  from.insert(from.begin(), dims.size() - from.size(), DimExpr(1));
+  for (auto [d, size] : llvm::enumerate(from)) {
+    const bool goes = d >= first && d < last;
+    if (goes ? !size.isConstant(1) : size != dims[d])
+      return {};
+  }
+  from.erase(from.begin() + first, from.begin() + last);
+  return reshaped(builder, value.getLoc(), inner, from);
+}
+
+/// Indices that are the same along all dims behind `axis`, of data that is the
+/// same along all dims before it.
+Value fold(OpBuilder &builder, GatherElementsOp gather) {
+  const auto axis = static_cast<size_t>(gather.getAxis());
+  const Dims dims = dimsOf(gather.getIndices());
+  const Dims from = dimsOf(gather.getData());
+  if (axis + 1 == dims.size() || ArrayRef(dims).drop_front(axis + 1) !=
+                                     ArrayRef(from).drop_front(axis + 1))
+    return {};
+  Value table = unrepeated(builder, gather.getData(), 0, axis);
+  Value rows =
+      table ? unrepeated(builder, gather.getIndices(), axis + 1, dims.size())
+            : Value();
+  return rows ? Value(GatherOp::create(builder, gather.getLoc(),
+                                       gather.getResult().getType(), table,
+                                       rows, uint64_t(0)))
+              : Value();
+}
+
 struct FoldIndexing : impl::FoldIndexingBase<FoldIndexing> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -292,6 +335,8 @@ private:
         folded = fold(builder, gather);
       else if (auto scatter = dyn_cast<ScatterNDOp>(op))
         folded = fold(builder, scatter);
+      else if (auto gather = dyn_cast<GatherElementsOp>(op))
+        folded = fold(builder, gather);
       if (!folded)
         continue;
       op.getResult(0).replaceAllUsesWith(folded);

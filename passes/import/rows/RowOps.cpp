@@ -98,7 +98,7 @@ LogicalResult RowTranslation::translateTrilu(TriluOp op, Tokens &tokens) {
 
 /// What a reduction does not see; nothing where there is none.
 static std::optional<double> neutralOf(Operation *op, Type element) {
-  if (isa<ReduceSumOp, ReduceL1Op, ReduceL2Op, ReduceSumSquareOp>(op))
+  if (isa<ReduceSumOp, ReduceL1Op, ReduceL2Op, ReduceSumSquareOp, CumSumOp>(op))
     return 0;
   if (isa<ReduceProdOp>(op))
     return 1;
@@ -168,6 +168,22 @@ LogicalResult RowTranslation::elementwiseOfRows(Operation *op) {
   }
   values[op->getResult(0)] =
       clone(op, operands, dist::makeType(elementOf(op->getResult(0)), *dims));
+  return success();
+}
+
+/// Sums of the keys of each row; from the last one on, of those that it has.
+LogicalResult RowTranslation::scanOfRows(CumSumOp op, Value data) {
+  const auto axis = static_cast<int64_t>(*op.getAxis());
+  if (kindOf(op.getOperand(0)) != RowKind::OfRows)
+    return refuse(op, "it sums what is the same for all rows");
+  if (std::string why = findMixing(op, /*reducesKeys=*/true); !why.empty())
+    return refuse(op, why);
+  if (op.getReverse() && sizes.isOfKeys(dimsOf(op.getResult())[axis]) &&
+      !(data = withoutMissingKeys(op, data, {axis}, nullptr)))
+    return refuse(op, "it sums positions of the keys");
+  Value made = clone(op, data, data.getType());
+  made.getDefiningOp()->setAttr("axis", builder.getI64IntegerAttr(axis + 1));
+  values[op.getResult()] = made;
   return success();
 }
 
@@ -247,6 +263,8 @@ LogicalResult RowTranslation::translateOfRows(Operation *op) {
     made.getDefiningOp()->setAttr("axes", builder.getDenseI64ArrayAttr(moved));
     return success();
   }
+  if (auto scan = dyn_cast<CumSumOp>(op))
+    return scanOfRows(scan, data);
   if (auto gather = dyn_cast<GatherOp>(op);
       gather && gather.getAxis() == 0 && !isFirst) {
     if (std::string why = findMixing(op); !why.empty())

@@ -279,6 +279,9 @@ LogicalResult RowTranslation::emit(Operation &op) {
       }))
     return refuse(&op, "it reads what the encoder gave elsewhere than in the "
                        "keys and values of cross-attention");
+  if (isOfTable(&op))
+    return translateTable(cast<SliceOp>(op),
+                          needed.contains(&op) ? all : wanted);
   if (isOfWhole(&op))
     return translateWhole(&op);
   switch (kindOf(op.getResult(0))) {
@@ -303,11 +306,14 @@ LogicalResult RowTranslation::emit(Operation &op) {
 bool RowTranslation::limitRows(DimExpr lhs, DimExpr rhs) {
   const bool isOfKeys = lhs == sizes.all();
   const bool isOfEncoder = sizes.encoder.asSymbol() && lhs == sizes.encoder;
+  const bool isOfPast = lhs == sizes.past;
   const auto most = rhs.asConstant();
-  if (!most || (!isOfKeys && !isOfEncoder && lhs != sizes.sequence))
+  if (!most ||
+      (!isOfKeys && !isOfEncoder && !isOfPast && lhs != sizes.sequence))
     return false;
   limit(isOfKeys      ? rows.lengths()
         : isOfEncoder ? rows.inputs.encoderLengths
+        : isOfPast    ? rows.inputs.past
                       : rows.counts(),
         *most);
   return true;
@@ -349,7 +355,8 @@ LogicalResult RowTranslation::translateGuard(GuardOp guard) {
                        : kind == "at_least"
                            ? (left - right).isKnownNonNegative()
                            : (right - left).isKnownNonNegative();
-    if (holds || (kind == "at_most" && limitRows(lhs, rhs)))
+    if (holds || (kind == "at_most" && limitRows(lhs, rhs)) ||
+        (kind == "at_least" && limitRows(lhs * -1, rhs * -1)))
       continue;
     if (dependsOnRow(lhs) || dependsOnRow(rhs))
       return refuse(guard, guard.getMessage());

@@ -17,6 +17,8 @@
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Indexing.h"
+#include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Reduction.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/rows/EncoderKeys.h"
 #include "passes/import/rows/RowBuilder.h"
@@ -85,6 +87,15 @@ private:
   llvm::LogicalResult translateRange(onnx::RangeOp op, Tokens &tokens);
   llvm::LogicalResult translateTrilu(onnx::TriluOp op, Tokens &tokens);
   llvm::LogicalResult elementwiseOfRows(mlir::Operation *op);
+  llvm::LogicalResult scanOfRows(onnx::CumSumOp op, mlir::Value data);
+
+  // RowTables.cpp
+  bool isCutByRow(onnx::SliceOp op, size_t dim) const;
+  bool isOfTable(mlir::Operation *op) const;
+  mlir::Value cutByAll(onnx::SliceOp op, mlir::Value data);
+  mlir::Value placesFrom(dist::DimExpr start, dist::DimExpr count,
+                         int64_t table, Tokens &tokens);
+  llvm::LogicalResult translateTable(onnx::SliceOp op, Tokens &tokens);
 
   // RowMixing.cpp
   bool countsFirst(const onnx::ShardingRule &rule,

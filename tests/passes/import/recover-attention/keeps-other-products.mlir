@@ -34,18 +34,6 @@ func.func @factors(%q: tensor<2x4x3x8xf32>, %k: tensor<2x4x5x8xf32>, %v: tensor<
   return %y : tensor<2x4x3x8xf32>
 }
 
-// Scores that are scaled down behind the mask.
-func.func @late(%q: tensor<2x4x3x8xf32>, %k: tensor<2x4x5x8xf32>, %v: tensor<2x4x5x8xf32>, %mask: tensor<2x1x3x5xf32>) -> tensor<2x4x3x8xf32> {
-  %scale = onnx.Constant {value = dense<0.25> : tensor<f32>} : () -> tensor<f32>
-  %kt = onnx.Transpose %k {perm = array<i64: 0, 1, 3, 2>} : (tensor<2x4x5x8xf32>) -> tensor<2x4x8x5xf32>
-  %qk = onnx.MatMul %q, %kt : (tensor<2x4x3x8xf32>, tensor<2x4x8x5xf32>) -> tensor<2x4x3x5xf32>
-  %masked = onnx.Add %qk, %mask : (tensor<2x4x3x5xf32>, tensor<2x1x3x5xf32>) -> tensor<2x4x3x5xf32>
-  %scaled = onnx.Mul %masked, %scale : (tensor<2x4x3x5xf32>, tensor<f32>) -> tensor<2x4x3x5xf32>
-  %weights = onnx.Softmax %scaled {axis = 3 : i64} : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x5xf32>
-  %y = onnx.MatMul %weights, %v : (tensor<2x4x3x5xf32>, tensor<2x4x5x8xf32>) -> tensor<2x4x3x8xf32>
-  return %y : tensor<2x4x3x8xf32>
-}
-
 // The cap's factors do not cancel.
 func.func @cap(%q: tensor<2x4x3x8xf32>, %k: tensor<2x4x5x8xf32>, %v: tensor<2x4x5x8xf32>) -> tensor<2x4x3x8xf32> {
   %a = onnx.Constant {value = dense<50.0> : tensor<f32>} : () -> tensor<f32>
