@@ -3,13 +3,11 @@
 #include "passes/import/experts/ExpertTerms.h"
 
 #include "dialects/onnx/ops/Contraction.h"
-#include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
-#include "dialects/onnx/ops/Logic.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Matching.h"
-#include "passes/import/attention/AttentionMask.h"
+#include "passes/import/experts/ExpertPlaces.h"
 #include "passes/import/rotary/RotaryPairs.h"
 
 using namespace mlir;
@@ -19,210 +17,95 @@ namespace shardc::import {
 using dist::DimExpr;
 using namespace onnx;
 
-/// mlp(rows) with plain matrices; the rows.
-static Value readMlp(Value value, ExpertTerm &term) {
-  auto matrixOf = [](Value product, Value &matrix) -> Value {
-    auto matMul = product.getDefiningOp<MatMulOp>();
-    if (!matMul || dimsOf(matMul.getRhs()).size() != 2 ||
-        dimsOf(matMul.getLhs()).size() != 2)
-      return {};
-    matrix = matMul.getRhs();
-    return matMul.getLhs();
-  };
-  Value hidden = matrixOf(value, term.down);
-  if (!hidden)
-    return {};
-  if (Value input = readActivationFunction(hidden, term.activation))
-    return matrixOf(input, term.up);
+/// Rows times a plain matrix, which may be stored transposed.
+struct MatrixProduct {
+  Value rows, matrix;
+  bool isTransposed;
+};
+
+static std::optional<MatrixProduct> readMatrixProduct(Value value) {
+  if (auto matMul = value.getDefiningOp<MatMulOp>();
+      matMul && dimsOf(matMul.getRhs()).size() == 2 &&
+      dimsOf(matMul.getLhs()).size() == 2)
+    return MatrixProduct{matMul.getLhs(), matMul.getRhs(), false};
+  auto gemm = value.getDefiningOp<GemmOp>();
+  if (!gemm || !gemm.getAddend().empty() || gemm.getTransA() ||
+      !gemm.getAlpha().isExactlyValue(1.0))
+    return std::nullopt;
+  return MatrixProduct{gemm.getLhs(), gemm.getRhs(), gemm.getTransB() != 0};
+}
+
+/// The operand of the second product: act(rows up), or act(rows gate) * rows up;
+/// the rows.
+static Value readHidden(Value hidden, ExpertTerm &term) {
+  if (Value input = readActivationFunction(hidden, term.activation)) {
+    auto up = readMatrixProduct(input);
+    term.up = up ? up->matrix : Value();
+    term.isUpTransposed = up && up->isTransposed;
+    return up ? up->rows : Value();
+  }
   auto gated = hidden.getDefiningOp<MulOp>();
   for (unsigned i : {0u, 1u}) {
     ExpertActivation activation;
-    Value gate, up;
     Value input = gated
                       ? readActivationFunction(gated->getOperand(i), activation)
                       : Value();
-    Value rows = input ? matrixOf(input, gate) : Value();
-    if (!rows || matrixOf(gated->getOperand(1 - i), up) != rows ||
-        dimsOf(gate) != dimsOf(up))
+    auto gate = input ? readMatrixProduct(input) : std::nullopt;
+    auto up = gate ? readMatrixProduct(gated->getOperand(1 - i)) : std::nullopt;
+    if (!up || up->rows != gate->rows ||
+        up->isTransposed != gate->isTransposed ||
+        dimsOf(gate->matrix) != dimsOf(up->matrix))
       continue;
     activation.gate = "halves";
     term.activation = activation;
-    term.gate = gate;
-    term.up = up;
-    return rows;
+    term.gate = gate->matrix;
+    term.up = up->matrix;
+    term.isUpTransposed = up->isTransposed;
+    return up->rows;
   }
   return {};
 }
 
-/// The rows, or columns, of a NonZero of two dims, as [count].
-static NonZeroOp nonZeroPart(Value value, unsigned part) {
-  auto reshape = value.getDefiningOp<ReshapeOp>();
-  if (reshape && dimsOf(reshape.getData()).size() == 2)
-    value = reshape.getData();
-  auto split = value.getDefiningOp<SplitOp>();
-  auto moved =
-      split ? split.getData().getDefiningOp<TransposeOp>() : TransposeOp();
-  if (!moved || split.getAxis() != 1 || split->getNumResults() != 2 ||
-      split->getResult(part) != value ||
-      *moved.getPerm() != ArrayRef<int64_t>{1, 0})
+/// mlp(rows) with plain matrices; the rows.
+static Value readMlp(Value value, ExpertTerm &term) {
+  auto down = readMatrixProduct(value);
+  if (!down)
     return {};
-  return moved.getData().getDefiningOp<NonZeroOp>();
+  term.down = down->matrix;
+  term.isDownTransposed = down->isTransposed;
+  return readHidden(down->rows, term);
 }
 
-/// An element of a small constant.
-static std::optional<int64_t> constantOf(Value value) {
-  if (auto number = splatInteger(value))
-    return number;
-  if (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getData();
-  auto slice = value.getDefiningOp<SliceOp>();
-  dist::DimsAttr bounds = slice ? slice.getBoundsAttr() : dist::DimsAttr();
-  auto constant =
-      slice ? slice.getData().getDefiningOp<ConstantOp>() : ConstantOp();
-  auto known = constant ? readKnown(constant.getValue(), 16) : std::nullopt;
-  auto all =
-      known && known->shape.size() == 1 ? known->asConstants() : std::nullopt;
-  auto start = bounds && bounds.getValues().size() == 1
-                   ? bounds.getValues()[0].asConstant()
-                   : std::nullopt;
-  if (!all || !start || *start < 0 || *start >= int64_t(all->size()) ||
-      !dimsOf(slice)[0].isConstant(1))
-    return std::nullopt;
-  return (*all)[*start];
-}
-
-/// 1 where choices [n, k] equal the position along a last dim of experts, else
-/// 0, from a router's choices, which are none of the negative ones that may be
-/// allowed for: the choices.
-static Value readOneHot(Value value, int64_t &numExperts) {
-  auto choice = value.getDefiningOp<WhereOp>();
-  if (!choice || constantOf(choice.getThenValue()) != 1 ||
-      constantOf(choice.getElseValue()) != 0 ||
-      !haveSameDims(choice, choice.getCondition()))
-    return {};
-  Value condition = choice.getCondition();
-  Dims dims = dimsOf(condition);
-  auto readEqual = [&](Value side) -> Value {
-    auto equal = side.getDefiningOp<EqualOp>();
-    auto position = equal ? positionOf(equal.getRhs()) : std::nullopt;
-    bool counts = position && position->keys == 1 && position->queries == 0 &&
-                  position->offset.isConstant(0) &&
-                  dimsOf(equal.getRhs()).back() == dims.back();
-    return counts && dims.size() == 3 ? equal.getLhs() : Value();
-  };
-  std::optional<int64_t> experts = dims.back().asConstant();
-  if (!experts)
-    return {};
-  if (auto either = condition.getDefiningOp<OrOp>()) {
-    Value negative = readEqual(either.getRhs());
-    auto add = negative ? negative.getDefiningOp<AddOp>() : AddOp();
-    condition = either.getLhs();
-    if (!add || splatInteger(add.getRhs()) != *experts ||
-        add.getLhs() != readEqual(condition))
-      return {};
-  }
-  Value column = readEqual(condition);
-  Value choices = column ? shapedAs(column, {dims[0], dims[1]}) : Value();
-  auto router = choices ? choices.getDefiningOp<TopKOp>() : TopKOp();
-  if (!router || choices != router.getIndices() ||
-      dimsOf(router.getData())[router.getAxis()] != dims.back() ||
-      router.getAxis() != 1)
-    return {};
-  numExperts = *experts;
-  return choices;
-}
-
-/// Where one expert was chosen, by a NonZero of its [n, k] choices or of [k, n].
-struct ChosenPlaces {
-  NonZeroOp found;
-  unsigned token; ///< which part of a place is the token; the other, the choice
-};
-
-/// The places whose tokens these are, and which expert was chosen there.
-static std::optional<ChosenPlaces> readPlaces(Value tokens, ExpertTerm &term) {
-  ChosenPlaces places{nonZeroPart(tokens, 0), 0};
-  if (!places.found)
-    places = {nonZeroPart(tokens, 1), 1};
-  auto cast =
-      places.found ? places.found.getData().getDefiningOp<CastOp>() : CastOp();
-  auto one = cast ? cast.getInput().getDefiningOp<GatherOp>() : GatherOp();
-  auto expert = one ? splatInteger(one.getIndices()) : std::nullopt;
-  auto moved = one ? one.getData().getDefiningOp<TransposeOp>() : TransposeOp();
-  SmallVector<int64_t> perm = {2, places.token, 1 - places.token};
-  if (!expert || one.getAxis() != 0 || dimsOf(one).size() != 2 || !moved ||
-      *moved.getPerm() != ArrayRef<int64_t>(perm))
-    return std::nullopt;
-  term.expert = *expert;
-  term.indices = readOneHot(moved.getData(), term.numExperts);
-  if (!term.indices)
-    return std::nullopt;
-  return places;
-}
-
-/// x for x[t] at these tokens t, from x as [n, d] or [1, n, d].
-static Value readPlacedTokens(Value rows, ChosenPlaces places) {
-  DimExpr width = dimsOf(rows).back();
-  if (auto reshape = rows.getDefiningOp<ReshapeOp>())
-    rows = reshape.getData();
-  auto gather = rows.getDefiningOp<GatherOp>();
-  if (!gather || nonZeroPart(gather.getIndices(), places.token) != places.found)
-    return {};
-  Dims dims = dimsOf(gather.getData());
-  size_t front = gather.getAxis();
-  bool isOfRows = dims.size() == front + 2 && dims.back() == width &&
-                  (front == 0 || (front == 1 && dims[0].isConstant(1)));
-  return isOfRows ? gather.getData() : Value();
-}
-
-/// w[t, i] for these tokens t and choices i, from w as [n k, 1].
-static Value readPlacedWeights(Value value, ChosenPlaces places,
-                               const Dims &dims) {
-  auto gather = value.getDefiningOp<GatherOp>();
-  auto add = gather ? gather.getIndices().getDefiningOp<AddOp>() : AddOp();
-  if (!add || gather.getAxis() != 0 || dims.size() != 2)
-    return {};
-  for (unsigned i : {0u, 1u}) {
-    auto mul = add->getOperand(i).getDefiningOp<MulOp>();
-    auto width = mul ? splatInteger(mul.getRhs()) : std::nullopt;
-    if (width && dims[1].isConstant(*width) &&
-        nonZeroPart(mul.getLhs(), places.token) == places.found &&
-        nonZeroPart(add->getOperand(1 - i), 1 - places.token) == places.found &&
-        dimsOf(gather.getData()) == Dims{dims[0] * dims[1], 1})
-      return shapedAs(gather.getData(), dims);
-  }
-  return {};
-}
-
-/// The op that reads how many places there are: their sum as integers.
-static Operation *readOfCount(NonZeroOp found) {
-  for (Operation *cast : found.getData().getUsers())
-    for (Operation *sum : cast->getUsers())
-      for (Operation *read : sum->getUsers())
-        if (isa<CastOp>(cast) && isa<ReadSizesOp>(read))
-          return read;
-  return nullptr;
-}
-
-static std::optional<ExpertTerm> readScatteredTerm(ScatterElementsOp scatter) {
+/// What is added to the rows of these tokens.
+static std::optional<ExpertTerm> readPlacedTerm(Value tokens, Value updates) {
   ExpertTerm term;
-  Value zeros = scatter.getData();
-  if (auto expand = zeros.getDefiningOp<ExpandOp>())
-    zeros = expand.getData();
+  auto weighted = readWeighted(updates);
+  auto places = weighted ? placesOf(tokens) : std::nullopt;
+  Value rows = places ? readMlp(weighted->first, term) : Value();
+  if (!rows)
+    return std::nullopt;
+  term.expert = places->expert;
+  term.numExperts = places->numExperts;
+  term.indices = places->indices;
+  term.tokens = tokensAt(*places, rows);
+  term.weights = weightsAt(*places, weighted->second);
+  term.reads = countOf(*places);
+  return term.tokens && term.weights ? std::optional(term) : std::nullopt;
+}
+
+/// Of a scatter of whole rows along the first dim.
+static std::optional<ExpertTerm> readScatteredTerm(ScatterElementsOp scatter) {
   auto tokens = scatter.getIndices().getDefiningOp<ExpandOp>();
-  auto weighted = readWeighted(scatter.getUpdates());
-  auto places = tokens ? readPlaces(tokens.getData(), term) : std::nullopt;
-  if (splatConstant(zeros) != 0.0 || scatter.getAxis() != 0 ||
-      scatter.getReduction() != "none" || !weighted || !places ||
+  if (!tokens || scatter.getAxis() != 0 ||
       !haveSameDims(scatter.getIndices(), scatter.getUpdates()))
     return std::nullopt;
-  Value rows = readMlp(weighted->first, term);
-  term.tokens = rows ? readPlacedTokens(rows, *places) : Value();
-  term.weights =
-      readPlacedWeights(weighted->second, *places, dimsOf(term.indices));
-  if (!term.tokens || !term.weights)
-    return std::nullopt;
-  term.reads = readOfCount(places->found);
-  return term;
+  return readPlacedTerm(tokens.getData(), scatter.getUpdates());
+}
+
+static bool isZeros(Value value) {
+  if (auto expand = value.getDefiningOp<ExpandOp>())
+    value = expand.getData();
+  return splatConstant(value) == 0.0;
 }
 
 static std::optional<ExpertTerm> readDenseTerm(MulOp product) {
@@ -247,38 +130,69 @@ static std::optional<ExpertTerm> readDenseTerm(MulOp product) {
 
 std::optional<ExpertTerm> readExpertTerm(Value value) {
   if (auto scatter = value.getDefiningOp<ScatterElementsOp>())
-    return readScatteredTerm(scatter);
+    return scatter.getReduction() == "none" && isZeros(scatter.getData())
+               ? readScatteredTerm(scatter)
+               : std::nullopt;
   if (auto product = value.getDefiningOp<MulOp>())
     return readDenseTerm(product);
   return std::nullopt;
 }
 
+namespace {
+
+/// One term, and the sum of those before it.
+struct Link {
+  Value rest;
+  std::optional<ExpertTerm> term;
+};
+
+} // namespace
+
+/// The last link of a chain; without a term if there is none.
+static Link readLink(Value sum) {
+  Operation *op = sum.getDefiningOp();
+  if (auto add = dyn_cast_or_null<AddOp>(op)) {
+    if (auto term = readExpertTerm(add.getRhs()))
+      return {add.getLhs(), term};
+    return {add.getRhs(), readExpertTerm(add.getLhs())};
+  }
+  // A token has one choice of an expert: no row is added to twice.
+  if (auto scatter = dyn_cast_or_null<ScatterNDOp>(op);
+      scatter && scatter.getReduction() == "add")
+    return {scatter.getData(),
+            readPlacedTerm(scatter.getIndices(), scatter.getUpdates())};
+  if (auto scatter = dyn_cast_or_null<ScatterElementsOp>(op);
+      scatter && scatter.getReduction() == "add")
+    return {scatter.getData(), readScatteredTerm(scatter)};
+  return {};
+}
+
+/// Whether a sum is the rest of a longer chain.
+static bool goesOn(Value sum) {
+  return llvm::any_of(sum.getUsers(), [&](Operation *user) {
+    if (user->getNumResults() != 1)
+      return false;
+    Link next = readLink(user->getResult(0));
+    return next.term && next.rest == sum;
+  });
+}
+
 /// Terms of the chain that ends in `last`, in any order; empty if it ends
 /// elsewhere, or if terms do not go together.
-static SmallVector<ExpertTerm> collectTerms(AddOp last) {
-  for (Operation *user : last->getUsers())
-    if (auto next = dyn_cast<AddOp>(user))
-      if (Value other = otherOperand(next, last);
-          other && readExpertTerm(other))
-        return {};
+static SmallVector<ExpertTerm> collectTerms(Value last) {
   SmallVector<ExpertTerm> terms;
+  Link link = readLink(last);
+  if (!link.term || goesOn(last))
+    return {};
   Value rest = last;
-  while (rest) {
-    auto add = rest.getDefiningOp<AddOp>();
-    Value next = add ? add.getLhs() : Value();
-    auto term = readExpertTerm(add ? add.getRhs() : rest);
-    if (!term && add && (term = readExpertTerm(add.getLhs())))
-      next = add.getRhs();
-    Value zeros = rest;
-    if (auto expand = zeros.getDefiningOp<ExpandOp>())
-      zeros = expand.getData();
-    if (!term && splatConstant(zeros) == 0.0)
-      break;
-    if (!term)
-      return {};
-    terms.push_back(*term);
-    rest = next;
+  for (; link.term; link = readLink(rest)) {
+    terms.push_back(*link.term);
+    rest = link.rest;
   }
+  if (auto term = readExpertTerm(rest))
+    terms.push_back(*term);
+  else if (!isZeros(rest))
+    return {};
   llvm::DenseSet<int64_t> experts;
   for (const ExpertTerm &term : terms)
     if (!experts.insert(term.expert).second ||
@@ -289,6 +203,8 @@ static SmallVector<ExpertTerm> collectTerms(AddOp last) {
         dimsOf(term.up) != dimsOf(terms[0].up) ||
         dimsOf(term.down) != dimsOf(terms[0].down) ||
         bool(term.gate) != bool(terms[0].gate) ||
+        term.isUpTransposed != terms[0].isUpTransposed ||
+        term.isDownTransposed != terms[0].isDownTransposed ||
         term.activation.activation != terms[0].activation.activation ||
         term.activation.alpha != terms[0].activation.alpha)
       return {};
@@ -318,12 +234,12 @@ static Value stacked(OpBuilder &builder, Location loc, ArrayRef<Value> matrices,
                           uint64_t(0));
 }
 
-std::optional<Mixture> readTerms(OpBuilder &builder, AddOp last,
+std::optional<Mixture> readTerms(OpBuilder &builder, Operation *last,
                                  SmallVectorImpl<Operation *> &reads) {
-  SmallVector<ExpertTerm> terms = collectTerms(last);
+  SmallVector<ExpertTerm> terms = collectTerms(last->getResult(0));
   if (terms.empty())
     return std::nullopt;
-  Location loc = last.getLoc();
+  Location loc = last->getLoc();
   const ExpertTerm &first = terms.front();
   SmallVector<Value> ups(first.numExperts), downs(first.numExperts);
   Value wide;
@@ -333,10 +249,11 @@ std::optional<Mixture> readTerms(OpBuilder &builder, AddOp last,
     wide = term.up;
     if (term.gate) {
       Dims dims = dimsOf(term.up);
-      dims[1] = dims[1] * 2;
+      const size_t axis = term.isUpTransposed ? 0 : 1;
+      dims[axis] = dims[axis] * 2;
       wide = ConcatOp::create(builder, loc,
                               dist::makeType(elementOf(term.up), dims),
-                              ValueRange{term.gate, term.up}, uint64_t(1));
+                              ValueRange{term.gate, term.up}, uint64_t(axis));
     }
     ups[term.expert] = wide;
     downs[term.expert] = term.down;
@@ -349,6 +266,8 @@ std::optional<Mixture> readTerms(OpBuilder &builder, AddOp last,
   mixture.weights = first.weights;
   mixture.up = stacked(builder, loc, ups, wide);
   mixture.down = stacked(builder, loc, downs, first.down);
+  mixture.isUpTransposed = first.isUpTransposed;
+  mixture.isDownTransposed = first.isDownTransposed;
   mixture.activation = first.activation;
   return mixture;
 }

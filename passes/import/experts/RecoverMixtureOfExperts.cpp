@@ -296,8 +296,8 @@ static void eraseUnused(Block &block, ArrayRef<Operation *> reads,
 static std::optional<Mixture> readMixture(OpBuilder &builder, Operation *op,
                                           SmallVectorImpl<Operation *> &reads,
                                           SmallVectorImpl<Operation *> &ends) {
-  if (auto add = dyn_cast<AddOp>(op))
-    return readTerms(builder, add, reads);
+  if (isa<AddOp, ScatterNDOp, ScatterElementsOp>(op))
+    return readTerms(builder, op, reads);
   auto sum = dyn_cast<ReduceSumOp>(op);
   if (!sum)
     return std::nullopt;
