@@ -334,7 +334,8 @@ private:
       }
   }
 
-  /// A request runs in parts only if every profile computes rows by themselves.
+  /// Rows of a batch are computed by themselves only if every profile does so; then
+  /// a request may run in parts.
   void describeBatch() {
     std::optional<ArrayRef<int64_t>> inputs;
     for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
@@ -343,8 +344,9 @@ private:
         return;
       inputs = known;
     }
-    manifest["micro_batches"] = options.microBatches;
     manifest["batch_inputs"] = inputs->vec();
+    if (options.microBatches > 1)
+      manifest["micro_batches"] = options.microBatches;
   }
 
   ModuleOp module;

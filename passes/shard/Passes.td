@@ -10,8 +10,9 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     and results of each op satisfy its rule; every change of sharding is an
     explicit `dist.reshard` that says why.
 
-    With micro-batches, the inputs that have the batch as their first dim are noted
-    as `dist.batch_inputs`, or it is said why a request cannot run in parts.
+    Where each row of a batch is computed by itself, the inputs that have it as their
+    first dim are noted as `dist.batch_inputs`; else, with micro-batches, it is said
+    why a request cannot run in parts.
 
     A plan is a value: `keep-plan` leaves it on the module as JSON, `plan` takes
     one instead of a search, and `pins` and `annotations` are shardings that a

@@ -46,14 +46,17 @@ void warnAboutBodies(func::FuncOp function) {
                           "data";
 }
 
-/// Which inputs micro-batches cut, or why there are none.
-void noteBatch(func::FuncOp function, const FunctionGraph &graph) {
+/// Which inputs have a batch that may be cut; why micro-batches find none.
+void noteBatch(func::FuncOp function, const FunctionGraph &graph, bool isCut) {
+  onnx::FunctionInfo info(function);
+  if (info.page() != 0)
+    return; // its rows are of sequences
   BatchFactor batch = findBatch(function, graph);
   if (batch.why.empty()) {
-    onnx::FunctionInfo(function).setBatchInputs(batch.inputs);
+    info.setBatchInputs(batch.inputs);
     return;
   }
-  if (onnx::isDecode(function))
+  if (!isCut || onnx::isDecode(function))
     return; // the prompt's is like this one
   Operation *at = batch.obstacle ? batch.obstacle : function;
   at->emitWarning("--micro-batches: each request runs as one: ") << batch.why;
@@ -412,8 +415,7 @@ private:
              const plan::AxisOptions &options) {
     func::FuncOp function = program.function;
     const FunctionGraph &source = *program.source;
-    if (microBatches > 1)
-      noteBatch(function, source);
+    noteBatch(function, source, /*isCut=*/microBatches > 1);
     const std::optional<Plan> plan = planOf(program, stage, experts, options);
     if (!plan)
       return false;

@@ -61,6 +61,7 @@ Status sessionInfo(const shardrt_session *session, shardrt_session_info *info) {
   from.is_causal = of.isCausal();
   from.page = of.page();
   from.tolerance = of.tolerance().c_str();
+  from.has_independent_rows = of.hasIndependentRows();
   return give("shardrt_info", "shardrt_session_info", from, *info);
 }
 

@@ -177,6 +177,10 @@ const std::string &Session::tolerance() const {
 }
 
 int64_t Session::page() const { return replicas->artifact.manifest().page; }
+bool Session::hasIndependentRows() const {
+  return replicas->artifact.manifest().hasIndependentRows;
+}
+
 bool Session::isCausal() const {
   return replicas->artifact.manifest().isCausal;
 }

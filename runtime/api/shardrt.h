@@ -207,6 +207,10 @@ typedef struct {
   int32_t is_causal;     /* 1: texts may come in parts; with `page` alone */
   int64_t page;          /* positions of a page (--serve); 0: for requests */
   const char *tolerance; /* of outputs: "f32", "low" or "quant" */
+  /* 1: each row of a request's batch gets what it gets alone; 0 also where that
+   * is not known, as where activations are quantised by their largest. */
+  int32_t has_independent_rows;
+  int32_t unused;
 } shardrt_session_info;
 shardrt_status shardrt_info(const shardrt_session *session,
                             shardrt_session_info *info);

@@ -138,6 +138,9 @@ public:
   /// Of such a model: what a position has follows from it and those before it, so
   /// that a text may come in parts. False also where that is not known.
   bool isCausal() const;
+  /// Each row of a request's batch gets what it gets alone. False also where that
+  /// is not known.
+  bool hasIndependentRows() const;
 
   /// Runs one request. `outputs` has one tensor for each output, in order.
   /// InvalidArgument: the inputs do not fit; Cancelled and Deadline: as `options`

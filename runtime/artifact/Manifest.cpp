@@ -157,22 +157,33 @@ Status readWeightsMode(const Json &json, Manifest &manifest) {
   return Status::ok();
 }
 
-/// Both absent: requests run as they are.
-Status readMicroBatches(const Json &json, Manifest &manifest) {
-  if (!find(json, "micro_batches"))
-    return Status::ok();
-  int64_t count = 0;
-  SHARDC_RETURN_IF_ERROR(readCount(json, "micro_batches", count));
+/// Absent: rows of a batch are not known to be computed by themselves.
+Status readBatchInputs(const Json &json, Manifest &manifest) {
   const Json *inputs = find(json, "batch_inputs");
-  if (count < 1 || count > kMaxStages || !inputs || !inputs->is_array())
-    return manifestError("expected micro_batches from 1 to ", kMaxStages,
-                         " and batch_inputs");
-  manifest.microBatches = static_cast<int>(count);
+  if (!inputs)
+    return Status::ok();
+  manifest.hasIndependentRows = inputs->is_array();
+  if (!inputs->is_array())
+    return manifestError("batch_inputs: expected numbers of inputs");
   for (const Json &input : *inputs) {
     if (!input.is_number_unsigned() || input.get<uint64_t>() > UINT32_MAX)
       return manifestError("batch_inputs: expected numbers of inputs");
     manifest.batchInputs.push_back(input.get<uint32_t>());
   }
+  return Status::ok();
+}
+
+/// Absent: requests run as they are.
+Status readMicroBatches(const Json &json, Manifest &manifest) {
+  SHARDC_RETURN_IF_ERROR(readBatchInputs(json, manifest));
+  if (!find(json, "micro_batches"))
+    return Status::ok();
+  int64_t count = 0;
+  SHARDC_RETURN_IF_ERROR(readCount(json, "micro_batches", count));
+  if (count < 1 || count > kMaxStages || !manifest.hasIndependentRows)
+    return manifestError("expected micro_batches from 1 to ", kMaxStages,
+                         " and batch_inputs");
+  manifest.microBatches = static_cast<int>(count);
   return Status::ok();
 }
 

@@ -46,8 +46,11 @@ struct Manifest {
   std::string modelRoot;
   std::string target = "host"; ///< backend whose kernels it needs
   bool copiesWeights = false;
-  int microBatches = 1;              ///< parts in which a request runs
-  std::vector<uint32_t> batchInputs; ///< cut along dim 0 for it
+  int microBatches = 1; ///< parts in which a request runs
+  /// Each row of a batch gets what it gets alone: requests may be cut along dim 0 of
+  /// `batchInputs`. Not known of the programs of other artifacts.
+  bool hasIndependentRows = false;
+  std::vector<uint32_t> batchInputs;
   /// Positions of a page of its caches, of a step of rows (serve/): 0 where its
   /// programs are for requests.
   int64_t page = 0;

@@ -51,7 +51,7 @@ class Encoders(EndToEnd):
         ids = [inner.encode(text[:40]).ids for text in TEXT]
         self.check(model_file("bert-ts-op17"), [text[:40] for text in TEXT], shardrt.Tokenizer.from_file(self.folder), ids)
 
-    def model(self, batch, length, *, masked):
+    def model(self, batch, length, *, masked, quantised=False):
         """Means over positions, and what they are of."""
         graph = GraphBuilder(seed=2)
         x = graph.node("Gather", [graph.weight("words", 40, 8), "input_ids"], "words_of")
@@ -59,6 +59,9 @@ class Encoders(EndToEnd):
             mask = graph.node("Cast", ["attention_mask"], "mask", to=TensorProto.FLOAT)
             last = graph.constant("last", [-1])
             x = graph.node("Mul", [x, graph.node("Unsqueeze", [mask, last], "column")], "seen")
+        if quantised:
+            graph.nodes.append(helper.make_node("DynamicQuantizeLinear", [x], ["bytes", "scale", "zero"]))
+            x = graph.node("DequantizeLinear", ["bytes", "scale", "zero"], "rounded")
         x = graph.node("Identity", [x], "positions")
         axes = graph.constant("axes", [1])
         total = graph.node("ReduceSum", [x, axes], "total", keepdims=0)
@@ -67,6 +70,18 @@ class Encoders(EndToEnd):
         outputs = [value(x, TensorProto.FLOAT, [batch, length, 8]), value(total, TensorProto.FLOAT, [batch, 8])]
         onnx.save(graph.model(inputs, outputs), self.folder / "model.onnx")
         return self.folder / "model.onnx"
+
+    def test_rows_that_are_not_independent(self):
+        """Dynamic quantisation scales all texts by the largest number of any: each runs by itself."""
+        model = self.model("batch", "sequence", masked=True, quantised=True)
+        self.check(model, [*IDS, IDS[0], list(range(1, 31))], tp=1)
+        with shardrt.Session(self.compile(model, 1)) as session:
+            self.assertFalse(session.has_independent_rows)
+            together = session.run({"input_ids": np.array([IDS[0], [30, 30, 30]]), "attention_mask": np.ones((2, 3), np.int64)})
+            by_itself = shardrt.run_texts(session, [IDS[0]])[0]["total"]
+            self.assertGreater(np.abs(together["total"][0] - by_itself).max(), 1e-3)
+        with shardrt.Session(self.compile(model_file("bert-ts-op17"), 2)) as session:
+            self.assertTrue(session.has_independent_rows)
 
     def test_no_mask(self):
         self.check(self.model("batch", "sequence", masked=False), [*IDS, [3, 2, 1], [20]], tp=1)
@@ -87,6 +102,8 @@ class Encoders(EndToEnd):
             self.assertEqual(shardrt.run_texts(session, []), [])
             with self.assertRaisesRegex(ValueError, "texts need a tokenizer"):
                 shardrt.run_texts(session, ["a"])
+            with self.assertRaisesRegex(TypeError, "texts: expected a list of texts, found one: \\['one'\\]"):
+                shardrt.run_texts(session, "one")
             with self.assertRaisesRegex(ValueError, "a text has no tokens"):
                 shardrt.run_texts(session, [[]])
             with self.assertRaisesRegex(shardrt.InvalidArgument, "nothing"):

@@ -32,13 +32,16 @@ void OnnxDialect::registerQuantizationOps() {
 /// A scale or zero point with the rank of the data: one for all, one for each
 /// index of `axis`, or one for each block along it.
 static FailureOr<Value> alignParameter(Operation *op, ShapeInference &inference,
-                                       Value parameter, int64_t axis,
+                                       unsigned index, int64_t axis,
                                        int64_t blockSize) {
+  Value parameter = op->getOperand(index);
   SmallVector<DimExpr, 4> data = inference.dims(op->getOperand(0));
   SmallVector<DimExpr, 4> dims = inference.dims(parameter);
   SmallVector<DimExpr, 4> aligned(data.size(), DimExpr(1));
   bool isOne = llvm::all_of(dims, [](DimExpr d) { return d.isConstant(1); });
-  if (isOne && dims.size() <= 1)
+  // Blocks have scales of their own; a zero point may be the same for all.
+  const bool isOfBlocks = blockSize != 0 && index == 1;
+  if (isOne && dims.size() <= 1 && !isOfBlocks)
     return inference.reshape(op, parameter, aligned);
   if (dims.size() == 1 && blockSize == 0 && data.size() > 1) {
     aligned[axis] = dims[0];
@@ -54,7 +57,7 @@ static FailureOr<Value> alignParameter(Operation *op, ShapeInference &inference,
     DimExpr wanted =
         isBlocked ? DimExpr::floorDiv(data[d] + (blockSize - 1), blockSize)
                   : data[d];
-    if (!size.isConstant(1) &&
+    if ((!size.isConstant(1) || (isBlocked && isOfBlocks)) &&
         failed(inference.assume(op, GuardKind::Equal, size, wanted,
                                 op->getName().stripDialect() + ": " +
                                     size.str() + " scales for " + wanted.str() +
@@ -74,7 +77,7 @@ static LogicalResult alignParameters(Operation *op, ShapeInference &inference) {
   FailureOr<int64_t> axis = int64_t(0);
   bool isOne = llvm::all_of(inference.dims(op->getOperand(1)),
                             [](DimExpr d) { return d.isConstant(1); });
-  if (!isOne) {
+  if (!isOne || blockSize != 0) {
     axis = inference.normalizeAxis(
         op, op->getAttrOfType<IntegerAttr>("axis").getInt(), rank);
     if (failed(axis))
@@ -83,7 +86,7 @@ static LogicalResult alignParameters(Operation *op, ShapeInference &inference) {
   op->setAttr("axis", inference.builder.getI64IntegerAttr(*axis));
   for (unsigned i = 1; i < op->getNumOperands(); ++i) {
     FailureOr<Value> aligned =
-        alignParameter(op, inference, op->getOperand(i), *axis, blockSize);
+        alignParameter(op, inference, i, *axis, blockSize);
     if (failed(aligned))
       return failure();
     op->setOperand(i, *aligned);
@@ -120,12 +123,18 @@ static ShardingRule quantizationRule(Operation *op, int64_t axis,
   bool isWhole = hasWholeBlocks(op);
   for (auto [d, size] :
        llvm::enumerate(dist::getDims(op->getOperand(0).getType()))) {
-    bool isBlocked = blockSize != 0 && static_cast<int64_t>(d) == axis;
+    DimExpr count = 1;
+    for (Value parameter : op->getOperands().drop_front())
+      if (DimExpr here = dist::getDims(parameter.getType())[d];
+          !here.isConstant(1))
+        count = here;
+    // Of one block each part has the same scale, however a dim is cut.
+    bool isBlocked = blockSize != 0 && static_cast<int64_t>(d) == axis &&
+                     !count.isConstant(1);
     data.push_back(isBlocked && isWhole ? RuleDim::none() : rule.addDim(size));
     blocks.push_back(data.back());
     if (!isBlocked)
       continue;
-    DimExpr count = dist::getDims(op->getOperand(1).getType())[d];
     if (isWhole) {
       unsigned block = rule.addFactor(count),
                element = rule.addFactor(blockSize);

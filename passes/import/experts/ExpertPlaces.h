@@ -21,7 +21,8 @@ namespace shardc::import {
 
 struct ExpertPlaces {
   onnx::NonZeroOp found;
-  unsigned token = 0; ///< which part of a place is the token; the other, the choice
+  unsigned token =
+      0; ///< which part of a place is the token; the other, the choice
   int64_t expert = 0, numExperts = 0;
   mlir::Value indices; ///< a router's choices, [n, k]
 };

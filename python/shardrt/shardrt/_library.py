@@ -119,6 +119,8 @@ class SessionInfoOfC(ctypes.Structure):
         ("is_causal", ctypes.c_int32),
         ("page", ctypes.c_int64),
         ("tolerance", ctypes.c_char_p),
+        ("has_independent_rows", ctypes.c_int32),
+        ("unused", ctypes.c_int32),
     ]
 
 

@@ -35,11 +35,14 @@ def run_texts(
             outputs["last_hidden_state"]        # [positions of the text, hidden]: no batch, no padding
 
     Shorter texts are filled up with pad_id (None: that of the tokenizer, or 0), which attention_mask hides. A model without
-    such a mask runs texts of one length at a time. Of a model with a fixed batch there may be any number of texts as well;
+    such a mask runs texts of one length at a time, and one whose rows are not independent (Session.has_independent_rows, as
+    of dynamic quantisation) each text by itself. Of a model with a fixed batch there may be any number of texts as well;
     where it has a fixed length, an output [batch, so many] stays whole, since these need not be positions.
 
     inputs: of the whole request, what the model takes beside input_ids, attention_mask, token_type_ids and position_ids.
     """
+    if isinstance(texts, str):
+        raise TypeError(f"texts: expected a list of texts, found one: [{texts[:20]!r}]")
     known = {info.name: info for info in session.inputs}
     if _TOKENS not in known or len(known[_TOKENS].dims) != 2:
         raise ValueError(f"the model has no input {_TOKENS} of [batch, sequence]: give its inputs to Session.run")
@@ -50,7 +53,7 @@ def run_texts(
     if length is not None and max(map(len, rows), default=0) > length:
         raise ValueError(f"a text has {max(map(len, rows))} tokens, and the model takes {length}: shorten it")
     found: list[dict[str, Array]] = [{} for _ in rows]
-    for part in _parts(rows, batch, together=_MASK in known):
+    for part in _parts(rows, batch, together=_MASK in known, alone=not session.has_independent_rows):
         some = [rows[number] for number in part]
         some += some[:1] * ((batch or 0) - len(some))  # those that nobody asked for
         given = _request(known, some, length or max(map(len, some)), pad_id)
@@ -72,8 +75,11 @@ def _ids(text: Union[str, Sequence[int]], tokenizer: Optional[Tokenizer], words:
     return _checks.ids("a text", text, words)
 
 
-def _parts(rows: Sequence[Sequence[int]], batch: Optional[int], together: bool) -> Iterator[list[int]]:
+def _parts(rows: Sequence[Sequence[int]], batch: Optional[int], together: bool, alone: bool) -> Iterator[list[int]]:
     """Numbers of rows that are one request: all, if different lengths may be together and the batch is open."""
+    if alone:
+        yield from ([number] for number in range(len(rows)))
+        return
     kinds: dict[int, list[int]] = {}
     for number, row in enumerate(rows):
         kinds.setdefault(0 if together else len(row), []).append(number)

@@ -129,6 +129,9 @@ class Session(Closing):
     """Of such a model: texts may come in parts."""
     tolerance: str
     """How exact outputs are: "f32", "low" (16-bit floats) or "quant"."""
+    has_independent_rows: bool
+    """Each row of a request's batch gets what it gets alone. False also where that is not known, as of a model that scales
+    activations by the largest of them all."""
 
     _instead = "open the artifact again, in each process, or share this one between threads"
 
@@ -202,6 +205,7 @@ class Session(Closing):
         check(c.shardrt_info(handle, ctypes.byref(info)))
         self.world_size, self.num_stages, self.num_replicas = info.world_size, info.num_stages, info.num_replicas
         self.page, self.is_causal, self.tolerance = info.page, bool(info.is_causal), info.tolerance.decode()
+        self.has_independent_rows = bool(info.has_independent_rows)
 
     def _check_for_requests(self) -> None:
         """What was compiled for rows of sequences runs these alone."""

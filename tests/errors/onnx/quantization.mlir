@@ -34,3 +34,13 @@ func.func @main(%a: tensor<4x8xi8>, %b: tensor<8x6xi8>, %z: tensor<8x6xi8>) -> (
   %y = onnx.MatMulInteger %a, %b, %n, %z : (tensor<4x8xi8>, tensor<8x6xi8>, none, tensor<8x6xi8>) -> !u
   return %y : !u
 }
+
+// -----
+
+// One scale for all blocks is no scale of each.
+!u = tensor<*xf32>
+func.func @main(%x: tensor<96x64xi8>, %s: tensor<1x64xf32>) -> !u {
+  // expected-error @below {{DequantizeLinear: 1 scales for 3 blocks: expected equal to 3, found 1}}
+  %y = onnx.DequantizeLinear %x, %s {axis = 0 : i64, block_size = 32 : i64} : (tensor<96x64xi8>, tensor<1x64xf32>) -> !u
+  return %y : !u
+}
