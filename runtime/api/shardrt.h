@@ -21,9 +21,9 @@
  * process (`no_kernels` leaves it out). Its checksums find damage, not malice:
  * open only what comes from somebody you would run a program of.
  *
- * Memory. What is handed to a call may be freed once it has returned, also
- * after an error. A kernel that hangs does not hang its caller, but while it
- * reads a large input (64 KiB and more) where the caller has it.
+ * Memory. What is handed to a call may be freed once it has returned, also after
+ * an error. A kernel that hangs does not hang its caller, but for large inputs
+ * (64 KiB and more), which it reads where they are.
  *
  * Files. Weights are read where the model's files are, as long as the session
  * is open. Where one of them is written to or truncated in the meantime, runs
@@ -173,7 +173,6 @@ int shardrt_is_lost(const shardrt_session *session);
  * of before are lost: runs with them are SHARDRT_INVALID_ARGUMENT. After an
  * error the session is as it was. */
 shardrt_status shardrt_reopen(shardrt_session *session);
-
 size_t shardrt_num_inputs(const shardrt_session *session);
 size_t shardrt_num_outputs(const shardrt_session *session);
 /* Name, as long as the session lives; NULL if there is no such index. */
@@ -207,15 +206,12 @@ typedef struct {
   int32_t is_causal;     /* 1: texts may come in parts; with `page` alone */
   int64_t page;          /* positions of a page (--serve); 0: for requests */
   const char *tolerance; /* of outputs: "f32", "low" or "quant" */
-  /* 1: each row of a request's batch gets what it gets alone; 0 also where that
-   * is not known, as where activations are quantised by their largest. */
-  int32_t has_independent_rows;
-  int32_t unused;
+  int32_t has_independent_rows, unused; /* of a batch; 0 if that is not known */
 } shardrt_session_info;
 shardrt_status shardrt_info(const shardrt_session *session,
                             shardrt_session_info *info);
 
-/* Runs one request. The inputs are read during the call only, in any order. */
+/* One request, whose inputs are read during the call only, in any order. */
 shardrt_status shardrt_run(shardrt_session *session,
                            const shardrt_tensor *inputs, size_t num_inputs);
 /* An output of the last run; its memory belongs to the session and is valid
