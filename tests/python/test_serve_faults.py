@@ -20,6 +20,7 @@ from tests.python import support
 from tests.python.http_server import Asked, end, serve
 from tests.python.served_texts import ServedTexts
 from tests.python.small_tokenizers import letters
+from tests.support import model_file
 
 from shardrt.serve.guard import Guard  # isort: skip
 from shardrt.serve.limits import Limits  # isort: skip
@@ -106,6 +107,24 @@ class Ranks(ServedTexts):
         self.kill_and_replace(while_it_runs=False)
         self.first.send_signal(signal.SIGTERM)
         self.assertEqual((self.first.wait(30), self.second.wait(30)), (0, 0), "all end together")
+
+    def test_who_asks_first_of_a_rank_that_is_gone(self):
+        """Nothing ran, and nobody has looked: the first to ask gets what all do."""
+        for flags in ((), ("--rejoin", 1)):
+            with self.subTest(flags=flags):
+                self.start(*flags)
+                self.second.kill()
+                first = ask(self.url, prompt=PROMPT)
+                self.assertEqual(first.status_code, 503, first.text)
+                self.assertEqual(first.json()["error"]["rank"], 1)
+                self.first.kill()
+
+    def test_a_model_whose_requests_run_as_they_are(self):
+        """Whoever watches the server learns which rank is gone, without a request."""
+        self.artifact = self.compile(model_file("bert-ts-op17"), 2)
+        self.start()
+        self.second.kill()
+        wait_until(self, lambda: "rank 1" in httpx.get(f"{self.url}/health/ready").text, 5)
 
     def test_nobody_takes_its_place(self):
         self.start()

@@ -25,6 +25,12 @@ Array = np.ndarray[Any, Any]
 name_of = functools.lru_cache(maxsize=64)(lambda dtype: str(dtype.name))  # NumPy puts it together each time
 
 
+def least_request(infos: Sequence[ValueInfo], names: Optional[Sequence[str]] = None) -> dict[str, Array]:
+    """Ones for inputs, or for those of these names, with one element where a size is open: what finds out whether ranks answer."""
+    return {info.name: np.ones([int(dim) if dim.isdigit() else 1 for dim in info.dims], dtype_of(info.dtype, info.name))
+            for info in infos if not info.is_cache and (names is None or info.name in names)}  # fmt: skip
+
+
 def _operand(name: str, value: Any, infos: Mapping[str, ValueInfo]) -> tuple[Array, str, Any]:
     """Elements, their type, and what holds them. Numbers and lists become what the input is."""
     if isinstance(value, (np.ndarray, np.generic)):

@@ -24,11 +24,10 @@ import numpy as np
 from . import _checks
 from ._held import Closing
 from ._library import CHOOSE, COUNTS, ON_END, REOPEN, CountsOfC, ServerOptionsOfC, TextRequestOfC, library
-from ._tensors import Inputs
+from ._tensors import Inputs, least_request
 from ._text_inputs import TextInputs
-from ._types import dtype_of
 from .cancellation import deadline_of_c
-from .errors import Busy, Error, Unavailable, check, last_error
+from .errors import ArtifactError, Busy, Error, Unavailable, check, last_error
 from .session import Session
 from .texts import Choose, Chooser, Text, Token
 
@@ -231,12 +230,9 @@ class Server(Closing):
     def _wake(self) -> None:
         """A step finds out what is wrong, and has it opened again: of a text that is none, with the least that an encoder could
         have given."""
-        infos = self.session.inputs
-        others = TextInputs(infos).others
-        inputs = {info.name: np.ones([int(dim) if dim.isdigit() else 1 for dim in info.dims], dtype_of(info.dtype, info.name))
-                  for info in infos if info.name in others}  # fmt: skip
+        others = TextInputs(self.session.inputs).others
         try:
-            self.submit([0], max_tokens=1, inputs=inputs)
+            self.submit([0], max_tokens=1, inputs=least_request(self.session.inputs, others))
         except Error:
             pass
 
@@ -296,7 +292,16 @@ class Server(Closing):
         if text is None:
             return
         with self._callback():
-            text._end(None if status == 0 else last_error(status))
+            text._end(None if status == 0 else self._ended_by(last_error(status)))
+
+    def _ended_by(self, error: Error) -> Error:
+        """Of a text that was alone when ranks were lost: where none is kept, it ends as those do that come too late."""
+        if not isinstance(error, ArtifactError) or self._keeps_texts:
+            return error
+        try:
+            return Unavailable(str(error), error) if self.session.is_lost else error
+        except ValueError:  # it has been closed
+            return error
 
     def _on_lost(self, _: int, __: bytes, ___: int) -> int:
         cause = last_error(_FAILED)

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Optional, TypeVar
 
+from .._tensors import least_request
 from ..errors import Busy, Error, Unavailable
 from ..server import Reopen
 from ..session import Session
 
 T = TypeVar("T")
+
+_LOST = "a rank no longer answers"
 
 
 class Requests:
@@ -29,11 +32,16 @@ class Requests:
 
     @property
     def lost(self) -> Optional[str]:
-        """Why nothing runs, if so."""
+        """Why nothing runs, if so. Where nobody has run into it, a request finds out what is wrong, and has it opened again."""
         with self._changed:
-            if self._why is None and self._session.is_lost:
-                return "a rank no longer answers"
-            return self._why
+            if self._why is not None or not self._session.is_lost:
+                return self._why
+            if self._taken > 0:
+                return _LOST
+            self._taken += 1
+        wake = self._threads.submit(self._run, lambda: self._session.run(least_request(self._session.inputs)))
+        wake.add_done_callback(self._give_back)
+        return _LOST
 
     async def run(self, work: Callable[[], T]) -> T:
         """On a thread. Work that has begun goes on when nobody waits for it."""
