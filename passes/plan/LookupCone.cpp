@@ -63,17 +63,18 @@ private:
   std::optional<FactorNode> columnsOf(unsigned lookup) const {
     std::optional<FactorNode> column;
     double least = 2;
-    for (const OpLeaf &leaf : graph.ops[lookup].leaves) {
-      if (leaf.factorClass != FactorClass::PassThrough ||
-          !graph.space.holds(graph.ops[lookup].operands[0], leaf.leaf))
-        continue;
+    auto look = [&](FactorNode leaf, bool isBuried) {
+      const OpLeaf *found = isBuried ? nullptr : graph.ops[lookup].find(leaf);
       const double share =
-          largestShare(graph.space.size(leaf.leaf), dist::numWays(axes));
-      if (share >= least)
-        continue;
-      column = leaf.leaf;
+          largestShare(graph.space.size(leaf), dist::numWays(axes));
+      if (!found || found->factorClass != FactorClass::PassThrough ||
+          share >= least)
+        return;
+      column = leaf;
       least = share;
-    }
+    };
+    for (FactorNode dim : graph.ops[lookup].operands[0])
+      graph.space.forEachLeaf(dim, look);
     return column;
   }
 

@@ -237,7 +237,8 @@ Status RankPlan::packOperand(const PlanContext &context,
       instruction.source->inputs()->Get(static_cast<uint32_t>(packing.input));
   if (view < 0 || !isKept(context, static_cast<uint32_t>(view)) ||
       !findConstantMatrix(context.program, context.dependence, scalars,
-                          static_cast<uint32_t>(view), packing.rank))
+                          static_cast<uint32_t>(view), packing.rank) ||
+      (packing.replaces && !packing.replaces(instruction.call)))
     return Status::ok();
   TensorView operand = instruction.call.inputs[packing.input];
   const OperandSource &source =

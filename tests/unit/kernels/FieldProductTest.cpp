@@ -213,6 +213,65 @@ TEST(FieldProduct, ThePartOfARank) {
   });
 }
 
+/// Rank 1 of 2 has rows 112 to 223, of which 16 are of the second block: weights are
+/// read as they were packed all the same.
+TEST(FieldProduct, APartThatBeginsWithinABlock) {
+  const Kernel *kernel = findHostKernel("MatMulDequantized");
+  for (ElementType element : kElements) {
+    const Case c = {element, true, 2, 112, 20, 0};
+    const Weights w(c);
+    const Tensor a = Tensor::integers<float>({2, 112}, 1);
+    const Tensor scale = Tensor::integers<float>({4, 20}, 2);
+    const Tensor out = Tensor::filled<float>({2, 20}, 9);
+    const Attributes part = Attributes()
+                                .ints("axis", {0})
+                                .ints("block_size", {64})
+                                .ints("starts", {112})
+                                .ints("locals", {112})
+                                .ints("globals", {224});
+    const Tensor weights = seen(c, w.data.tensor);
+    EXPECT_OK(runPacked("MatMulDequantized", {a, weights, scale}, {out}, part));
+    forEach(out.dims(), [&](const Dims &at) {
+      double sum = 0;
+      for (int64_t l = 0; l < 112; ++l)
+        sum += double(a.at<float>({at[0], l})) * w.dataAt(l, at[1]) *
+               scale.at<float>({(l + 112) / 64, at[1]});
+      ASSERT_EQ(out.at<float>(at), sum);
+    });
+    const std::vector<KernelAttribute> list = part.list();
+    const TensorView inputs[] = {a.view, weights.view, scale.view};
+    KernelCall call;
+    call.inputs = inputs;
+    call.numInputs = 3;
+    call.outputs = &out.view;
+    call.numOutputs = 1;
+    call.attributes = list.data();
+    call.numAttributes = static_cast<int>(list.size());
+    EXPECT_TRUE(kernel->packings[0].replaces(call));
+    EXPECT_FALSE(kernel->packings[1].replaces(call)) << "read several times";
+  }
+}
+
+/// Scales that differ from row to row, which no loop reads: a row gets the same bits
+/// beside others.
+TEST(FieldProduct, RowsOfNumbersAreAlone) {
+  const int64_t k = 600, n = 40;
+  const Tensor weights = Tensor::integers<int8_t>({k, n}, 1);
+  const Tensor scale = fractions({k, 1}, 2).broadcast({k, n});
+  const Tensor all = fractions({33, k}, 3);
+  const Tensor out = Tensor::filled<float>({33, n}, 9);
+  EXPECT_OK(runPacked("MatMulDequantized", {all, weights, scale}, {out}));
+  for (int64_t count : {1, 2, 8, 16}) {
+    Tensor some = all;
+    some.view.dims[0] = count;
+    const Tensor found = Tensor::filled<float>({count, n}, 9);
+    EXPECT_OK(runPacked("MatMulDequantized", {some, weights, scale}, {found}));
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        ASSERT_EQ(found.at<float>({i, j}), out.at<float>({i, j})) << count;
+  }
+}
+
 /// A column of several whose rows begin within a byte.
 TEST(FieldProduct, AColumnOfOddRows) {
   const int64_t k = 40, all = 5;

@@ -50,10 +50,13 @@ bool FieldScales::readBlocks(const KernelCall &call,
     rowsOfBlock = (k + rowsOfWord - 1) / rowsOfWord * rowsOfWord;
     return !variesAlongK || k == 1;
   }
-  rowsOfBlock = views.blockSize;
+  rowsOfScale = views.blockSize;
   packedBlocks = views.scale.dims[axis];
-  if (rowsOfBlock <= 0 || rowsOfBlock % rowsOfWord != 0 ||
-      !global.read(call, "", k).isOk() || !global.keepsRuns(rowsOfBlock))
+  if (rowsOfScale <= 0 || !global.read(call, "", k).isOk())
+    return false;
+  // What a rank has of a dim may begin within a block.
+  rowsOfBlock = global.largestRun(rowsOfScale);
+  if (rowsOfBlock == 0 || rowsOfBlock % rowsOfWord != 0)
     return false;
   for (int64_t block = 0; block < blocks(); ++block) {
     areBlocksInOrder &= blockAt(block) == blockAt(0) + block;

@@ -53,11 +53,12 @@ private:
     return (isPacked() ? packedBlocks : blocks()) * kPanelColumns;
   }
   int64_t blockAt(int64_t block) const {
-    return hasBlocks ? global.of(block * rowsOfBlock) / rowsOfBlock : 0;
+    return hasBlocks ? global.of(block * rowsOfBlock) / rowsOfScale : 0;
   }
 
   int64_t k = 0, n = 0;
-  int64_t rowsOfBlock = 0;
+  int64_t rowsOfBlock = 0; ///< of one scale, each
+  int64_t rowsOfScale = 0; ///< in the whole dim, of several blocks maybe
   bool hasBlocks = false, areBlocksInOrder = true;
   /// Of the matrix.
   artifact::ElementType element = artifact::ElementType_UInt8;

@@ -22,6 +22,9 @@ namespace {
 
 constexpr char kName[] = "MatMulDequantized";
 constexpr int64_t kPanel = 64; ///< columns of B
+/// Of a product with numbers: a row of A gets the same bits beside any others, as
+/// it does where weights are read as they are.
+constexpr SumOrder kOrder = SumOrder::Fixed;
 
 using Operands = DequantizedOperands;
 
@@ -57,8 +60,7 @@ Status multiplyPanel(const KernelCall &call, Operands part, int64_t bytes) {
       view->dims[d] = 1;
   SHARDC_RETURN_IF_ERROR(dequantize(call, kName, part.b));
   using Acc = Accumulator<T>;
-  return BatchedProduct<T>(part.a, panel, part.c, /*packed=*/nullptr,
-                           sumOrderOf(call))
+  return BatchedProduct<T>(part.a, panel, part.c, /*packed=*/nullptr, kOrder)
       .run(part.a.as<T>(), panel.as<T>(), part.c.as<T>(), Acc(1), Acc(0),
            call.scratch + bytes);
 }
@@ -177,11 +179,11 @@ Status run(const KernelCall &call) {
 }
 
 /// Scratch of a panel and of the product with it.
-template <typename T> int64_t panelScratchBytes(Operands part, SumOrder order) {
+template <typename T> int64_t panelScratchBytes(Operands part) {
   const int64_t bytes = panelBytes(part);
   part = part.columns(0, std::min(kPanel, part.c.dims[part.column()]));
   return bytes + BatchedProduct<T>(part.a, panelFor(part, nullptr), part.c,
-                                   /*packed=*/nullptr, order)
+                                   /*packed=*/nullptr, kOrder)
                      .scratchBytes();
 }
 
@@ -202,7 +204,7 @@ int64_t scratchBytes(const KernelCall &call) {
         const Weights weights = readWeights(call, part, product, matrix);
         bytes =
             weights == Weights::Numbers
-                ? panelScratchBytes<T>(part, sumOrderOf(call))
+                ? panelScratchBytes<T>(part)
                 : product.scratchBytes() +
                       weightScratchBytes(weights, matrix, part, product.rows());
       });
