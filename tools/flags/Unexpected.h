@@ -1,6 +1,7 @@
 //===- Unexpected.h - What a program says of a flag it does not know ------===//
 //
 //   --tpp: there is no such flag; did you mean --tp?
+//   --sp takes no value: leave it out
 //
 // For files that use CLI11, which throws.
 //
@@ -77,6 +78,16 @@ inline std::string unexpectedText(const CLI::App &app) {
   const std::string nearest = nearestName(name, known);
   return name + ": there is no such flag" +
          (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+/// What is wrong with the command line. CLI11 says of --sp=2 "sp was given a
+/// disallowed flag override".
+inline std::string mistakeText(const CLI::ParseError &error) {
+  const std::string said = error.what();
+  const size_t end = said.find(" was given a disallowed flag override");
+  return end == std::string::npos
+             ? said
+             : "--" + said.substr(0, end) + " takes no value: leave it out";
 }
 
 } // namespace shardc

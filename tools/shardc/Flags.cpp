@@ -195,7 +195,7 @@ static int parse(CLI::App &app, int argc, char **argv) {
     std::cerr << "error: " << unexpectedText(app) << "; see shardc --help\n";
     return 2;
   } catch (const CLI::ParseError &error) {
-    std::cerr << "error: " << error.what() << "; see shardc --help\n";
+    std::cerr << "error: " << mistakeText(error) << "; see shardc --help\n";
     return 2;
   }
   return -1;
@@ -304,6 +304,7 @@ static void fixDegrees(const CLI::App &parsed, Flags &flags) {
 
 int parseFlags(int argc, char **argv, Flags &flags) {
   CLI::App app(kDescription, "shardc");
+  app.option_defaults()->disable_flag_override(); // --bitwise=8 is a mistake
   app.footer(kExitCodes);
   app.set_version_flag("--version",
                        versionText("shardc", "LLVM " SHARDC_LLVM_VERSION));

@@ -221,6 +221,7 @@ void addServing(CLI::App &app, Flags &flags) {
                    "Compile a step for rows of any sequences at any lengths, "
                    "with keys and values in pages of 64 positions, or of "
                    "--serve=N, in place of requests")
+          ->disable_flag_override(false)
           ->check(CLI::Range(int64_t{1}, int64_t{65536}));
   app.add_option("--kv-type", flags.kvType,
                  "Keys and values of --serve are kept in 8 bits, with a scale "
@@ -298,8 +299,10 @@ static void addImport(CLI::App &app, Flags &flags) {
          "--compute", flags.compute,
          "What products with constant weights compute in, on the host: model: "
          "its own types (default); bf16: weights of f32 and f16 are kept in 16 "
-         "bits, quantised ones as they are, and both operands rounded, with "
-         "sums in f32, as are those of attention of many queries; int8: of "
+         "bits, and both operands rounded, with sums in f32; where that makes "
+         "the "
+         "processor faster, quantised weights (kept as they are) and attention "
+         "of many queries, too; int8: of "
          "products with quantised weights the other operand is rounded to 8 "
          "bits in blocks, as accuracy_level 4 says it")
       ->check(CLI::IsMember({"model", "bf16", "int8"}));

@@ -426,6 +426,7 @@ int main(int argc, char **argv) {
     std::setvbuf(stdout, printed, _IOFBF, sizeof printed);
   CLI::App app("Runs a model that shardc compiled, all its ranks as threads of "
                "this process, or one of them in each process of a launcher.");
+  app.option_defaults()->disable_flag_override(); // --profile=no is a mistake
   Options options;
   declareFlags(app, options);
   try {
@@ -439,7 +440,7 @@ int main(int argc, char **argv) {
     return static_cast<int>(StatusCode::InvalidArgument);
   } catch (const CLI::ParseError &error) {
     std::fprintf(stderr, "shardrun: error: %s; see shardrun --help\n",
-                 error.what());
+                 shardc::mistakeText(error).c_str());
     return static_cast<int>(StatusCode::InvalidArgument);
   }
   if (options.listsDevices) {
