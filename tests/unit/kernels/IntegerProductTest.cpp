@@ -113,6 +113,23 @@ TEST(IntegerProduct, WithoutZeroPoints) {
   });
 }
 
+/// Packed in parts of a few MiB, of rows or of columns.
+TEST(IntegerProduct, LargeMatrices) {
+  const int64_t k = 2500, n = 2000;
+  const Tensor a = bytes<int8_t>({1, k}, 1);
+  for (const Tensor &b : {bytes<uint8_t>({k, n}, 2),
+                          bytes<uint8_t>({n, k}, 2).permuted({1, 0})}) {
+    const Tensor c = Tensor::filled<int32_t>({1, n}, 9);
+    EXPECT_OK(runPacked("MatMulInteger", {a, b}, {c}));
+    for (int64_t j = 0; j < n; ++j) {
+      int32_t sum = 0;
+      for (int64_t l = 0; l < k; ++l)
+        sum += a.at<int8_t>({0, l}) * int32_t(b.at<uint8_t>({l, j}));
+      ASSERT_EQ(c.at<int32_t>({0, j}), sum);
+    }
+  }
+}
+
 /// The largest bytes everywhere: 16 bits in between would not do.
 TEST(IntegerProduct, EveryLevelIsExact) {
   const int64_t m = 21, n = 50, k = 333, depth = integerDepth(k);

@@ -277,8 +277,13 @@ int64_t scratchBytes(const KernelCall &call) {
          (call.packed[0] ? 0 : alignBuffer(integerMatrixBytes(o.matrixB())));
 }
 
+/// Weights: what is packed need not stay.
+void packWeights(const TensorView &matrix, std::byte *to) {
+  packIntegers(matrix, to, SourcePages::Leave);
+}
+
 constexpr OperandPacking kPackings[] = {
-    {1, integerMatrixBytes, packIntegers, /*rank=*/2, alwaysReplaces}};
+    {1, integerMatrixBytes, packWeights, /*rank=*/2, alwaysReplaces}};
 const HostKernelRegistration registration(kName, {run<&Operands::read>,
                                                   scratchBytes<&Operands::read>,
                                                   kPackings});
@@ -363,7 +368,7 @@ bool replacesQuantized(const KernelCall &call) {
 }
 
 constexpr OperandPacking kQuantizedPackings[] = {
-    {1, integerMatrixBytes, packIntegers, /*rank=*/2, replacesQuantized}};
+    {1, integerMatrixBytes, packWeights, /*rank=*/2, replacesQuantized}};
 const HostKernelRegistration ofNumbers(kQuantized,
                                        {runQuantized, quantizedScratchBytes,
                                         kQuantizedPackings});

@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/simd/ByteLoops.h"
+#include "runtime/kernels/host/simd/PackedParts.h"
 #include "runtime/kernels/host/simd/Tiles.h"
 
 #include <algorithm>
@@ -12,15 +13,18 @@
 namespace shardc::runtime::host {
 namespace {
 
-/// Columns of the panel, from `matrix` on.
-void packPanel(const TensorView &matrix, int64_t first, int64_t count,
-               uint8_t flip, std::byte *to) {
+/// These rows of the panel's columns, of which those before are there.
+void packPanel(const TensorView &matrix, Span rows, int64_t panel, uint8_t flip,
+               std::byte *to) {
   const int64_t k = matrix.dims[0], step = matrix.strides[1];
+  const int64_t first = panel * kPanelColumns;
+  const int64_t count = std::min(kPanelColumns, matrix.dims[1] - first);
   auto *bytes = reinterpret_cast<uint8_t *>(to);
   auto *sums =
       reinterpret_cast<uint32_t *>(bytes + integerDepth(k) * kPanelColumns);
-  std::memset(bytes, 0, size_t(integerPanelBytes(k)));
-  for (int64_t l = 0; l < k; ++l) {
+  if (rows.begin == 0)
+    std::memset(bytes, 0, size_t(integerPanelBytes(k)));
+  for (int64_t l = rows.begin; l < rows.end; ++l) {
     const uint8_t *from =
         matrix.as<uint8_t>() + l * matrix.strides[0] + first * step;
     uint8_t *line = bytes + l / 4 * 4 * kPanelColumns + l % 4;
@@ -42,16 +46,14 @@ int64_t integerMatrixBytes(const TensorView &matrix) {
              : 0;
 }
 
-void packIntegers(const TensorView &matrix, std::byte *to) {
-  const int64_t k = matrix.dims[0], n = matrix.dims[1], panels = panelsOf(n);
+void packIntegers(const TensorView &matrix, std::byte *to, SourcePages pages) {
   const uint8_t flip = matrix.element == artifact::ElementType_Int8 ? 128 : 0;
-  shareRanges(panels, threadsFor(panels, k * n), /*least=*/1,
-              [&](int64_t p, int64_t end) {
-                for (; p < end; ++p)
-                  packPanel(matrix, p * kPanelColumns,
-                            std::min(kPanelColumns, n - p * kPanelColumns),
-                            flip, to + p * integerPanelBytes(k));
-              });
+  const int64_t step = integerPanelBytes(matrix.dims[0]);
+  if (matrix.dims[0] == 0)
+    std::memset(to, 0, size_t(integerMatrixBytes(matrix)));
+  packInParts(matrix, pages, [&](Span rows, int64_t panel) {
+    packPanel(matrix, rows, panel, flip, to + panel * step);
+  });
 }
 
 void multiplyIntegers(const IntegerProduct &product) {

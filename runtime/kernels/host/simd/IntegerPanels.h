@@ -18,6 +18,7 @@
 
 #include "runtime/kernels/Kernel.h"
 #include "runtime/kernels/host/simd/Loops.h"
+#include "runtime/kernels/host/simd/PackedMatrix.h"
 
 #include <bit>
 #include <cstddef>
@@ -39,7 +40,8 @@ inline int64_t integerPanelBytes(int64_t k) {
 /// Of a matrix [k, n] of any strides; 0 where it is not of bytes.
 int64_t integerMatrixBytes(const TensorView &matrix);
 /// `to` is aligned to 64 bytes.
-void packIntegers(const TensorView &matrix, std::byte *to);
+void packIntegers(const TensorView &matrix, std::byte *to,
+                  SourcePages pages = SourcePages::Stay);
 
 /// C [m, n] of rows that lie anywhere.
 struct IntegerProduct {
