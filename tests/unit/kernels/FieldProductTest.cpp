@@ -186,6 +186,24 @@ TEST(FieldProduct, BitsAreThoseOfPackedNumbers) {
   EXPECT_EQ(out.values<float>(), expected.values<float>());
 }
 
+/// What the kernel says of one of its packings and a call.
+static bool readsPackedAlone(size_t packing, std::vector<Tensor> inputs,
+                             const Tensor &out, const Attributes &attributes) {
+  const Kernel *kernel = findHostKernel("MatMulDequantized");
+  std::vector<TensorView> views;
+  for (const Tensor &input : inputs)
+    views.push_back(input.view);
+  const std::vector<KernelAttribute> list = attributes.list();
+  KernelCall call;
+  call.inputs = views.data();
+  call.numInputs = static_cast<int>(views.size());
+  call.outputs = &out.view;
+  call.numOutputs = 1;
+  call.attributes = list.data();
+  call.numAttributes = static_cast<int>(list.size());
+  return kernel->packings[packing].replaces(call);
+}
+
 /// Rank 1 of 2 has rows 128 to 255, whose first block is the third.
 TEST(FieldProduct, ThePartOfARank) {
   const Case c = {artifact::ElementType_UInt4, true, 2, 256, 20, 64};
@@ -216,7 +234,6 @@ TEST(FieldProduct, ThePartOfARank) {
 /// Rank 1 of 2 has rows 112 to 223, of which 16 are of the second block: weights are
 /// read as they were packed all the same.
 TEST(FieldProduct, APartThatBeginsWithinABlock) {
-  const Kernel *kernel = findHostKernel("MatMulDequantized");
   for (ElementType element : kElements) {
     const Case c = {element, true, 2, 112, 20, 0};
     const Weights w(c);
@@ -238,17 +255,9 @@ TEST(FieldProduct, APartThatBeginsWithinABlock) {
                scale.at<float>({(l + 112) / 64, at[1]});
       ASSERT_EQ(out.at<float>(at), sum);
     });
-    const std::vector<KernelAttribute> list = part.list();
-    const TensorView inputs[] = {a.view, weights.view, scale.view};
-    KernelCall call;
-    call.inputs = inputs;
-    call.numInputs = 3;
-    call.outputs = &out.view;
-    call.numOutputs = 1;
-    call.attributes = list.data();
-    call.numAttributes = static_cast<int>(list.size());
-    EXPECT_TRUE(kernel->packings[0].replaces(call));
-    EXPECT_FALSE(kernel->packings[1].replaces(call)) << "read several times";
+    EXPECT_TRUE(readsPackedAlone(0, {a, weights, scale}, out, part));
+    EXPECT_FALSE(readsPackedAlone(1, {a, weights, scale}, out, part))
+        << "each scale is read several times";
   }
 }
 
@@ -326,8 +335,6 @@ TEST(FieldProduct, PackedScalesAreAsSmallAsTheFile) {
 /// requests decide on are 1: of weights with gaps in rows and columns a real call
 /// makes numbers, with the scales as they lie.
 TEST(FieldProduct, ScalesOfWeightsWithGapsStay) {
-  const Kernel *kernel = findHostKernel("MatMulDequantized");
-  ASSERT_TRUE(kernel && kernel->packings.size() == 2);
   const int64_t n = 40;
   const Tensor every = Tensor::integers<int8_t>({1, 2 * n}, 1);
   Tensor gaps = every;
@@ -339,17 +346,8 @@ TEST(FieldProduct, ScalesOfWeightsWithGapsStay) {
   const Tensor out = Tensor::filled<float>({1, n}, 9);
   const Attributes blocks =
       Attributes().ints("axis", {0}).ints("block_size", {32});
-  const std::vector<KernelAttribute> list = blocks.list();
   const auto areReplaced = [&](const Tensor &weights) {
-    const TensorView inputs[] = {a.view, weights.view, scales.view};
-    KernelCall call;
-    call.inputs = inputs;
-    call.numInputs = 3;
-    call.outputs = &out.view;
-    call.numOutputs = 1;
-    call.attributes = list.data();
-    call.numAttributes = static_cast<int>(list.size());
-    return kernel->packings[1].replaces(call);
+    return readsPackedAlone(1, {a, weights, scales}, out, blocks);
   };
   EXPECT_TRUE(areReplaced(dense));
   EXPECT_FALSE(areReplaced(gaps));
