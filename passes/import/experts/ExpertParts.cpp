@@ -192,10 +192,14 @@ bool readScattered(Value dense, Mixture &mixture) {
   Value zeros = scatter.getData();
   if (auto expand = zeros.getDefiningOp<ExpandOp>())
     zeros = expand.getData();
-  // Probabilities are finite, so that 0 times them is 0.
-  auto product = zeros.getDefiningOp<MulOp>();
-  if (product && isa_and_nonnull<SoftmaxOp>(product.getLhs().getDefiningOp()))
-    zeros = product.getRhs();
+  // Probabilities are finite, so that 0 times them is 0; those that were rounded, too.
+  if (auto product = zeros.getDefiningOp<MulOp>()) {
+    Value factor = product.getLhs();
+    if (auto cast = factor.getDefiningOp<CastOp>())
+      factor = cast.getInput();
+    if (isa_and_nonnull<SoftmaxOp>(factor.getDefiningOp()))
+      zeros = product.getRhs();
+  }
   if (splatConstant(zeros) != 0.0)
     return false;
   mixture.indices = scatter.getIndices();
