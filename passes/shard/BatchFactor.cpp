@@ -3,12 +3,14 @@
 #include "passes/shard/BatchFactor.h"
 
 #include "dialects/onnx/ops/Dynamic.h"
+#include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Source.h"
 
 using namespace mlir;
 
 namespace shardc::shard {
 
+using dist::DimExpr;
 using onnx::FactorClass;
 using plan::FactorNode;
 using plan::GraphOp;
@@ -74,11 +76,53 @@ private:
   /// are: it counts them.
   bool countsRows(Operation &op) {
     bool counts = false;
-    onnx::forEachSize(&op, [&](dist::DimExpr size) {
-      size.forEachSymbol(
-          [&](StringRef name, bool) { counts |= name == symbol; });
-    });
+    onnx::forEachSize(&op, [&](DimExpr size) { counts |= mentionsRows(size); });
     return counts;
+  }
+
+  bool mentionsRows(DimExpr size) {
+    bool mentions = false;
+    size.forEachSymbol(
+        [&](StringRef name, bool) { mentions |= name == symbol; });
+    return mentions;
+  }
+
+  /// A table of 50 rows whose first `batch` are taken is [batch | 50 - batch], and
+  /// has no batch.
+  bool hasBatch(FactorNode dim) {
+    return mentionsRows(graph.space.size(dim)) && holds(dim);
+  }
+
+  bool readsBatch(const GraphOp &op) {
+    return llvm::any_of(op.operandValues, [&](unsigned value) {
+      return value != plan::kNoValue &&
+             llvm::any_of(graph.values[value].dims,
+                          [&](FactorNode dim) { return hasBatch(dim); });
+    });
+  }
+
+  /// Whether an op with operands counts rows other than by the batch that it reads:
+  /// what it takes the first `batch` rows of is another table for each part. A value
+  /// that is repeated for each row is the same for all of them.
+  bool countsRowsBeside(Operation &op, const GraphOp &graphOp) {
+    for (NamedAttribute attribute : op.getAttrs())
+      if (auto sizes = dyn_cast<dist::DimsAttr>(attribute.getValue()))
+        for (DimExpr size : sizes.getValues())
+          if (mentionsRows(size))
+            return true;
+    const bool mayHold = isa<onnx::ExpandOp>(op) || readsBatch(graphOp);
+    for (unsigned value : graphOp.resultValues) {
+      unsigned count = 0, others = 0;
+      for (FactorNode dim : graph.values[value].dims)
+        graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool) {
+          const bool isBatch = graph.space.find(leaf) == *batch;
+          count += isBatch;
+          others += !isBatch && mentionsRows(graph.space.size(leaf));
+        });
+      if (others > 0 || count > (mayHold ? 1u : 0u))
+        return true;
+    }
+    return false;
   }
 
   bool needsWhole(Operation &op) {
@@ -89,7 +133,7 @@ private:
     if (op.getNumOperands() == 0)
       return countsRows(op);
     const GraphOp *graphOp = numberOf(op);
-    if (!graphOp)
+    if (!graphOp || countsRowsBeside(op, *graphOp))
       return true;
     const plan::OpLeaf *leaf = graphOp->find(*batch);
     if (leaf && leaf->factorClass != FactorClass::PassThrough)

@@ -200,6 +200,37 @@ class Parallel(PlanTest):
         self.run_ok("shardrun", artifact, "--inputs", self.folder / "x.npz", "--outputs", out)
         self.assert_same_numbers(read_outputs(out), [2 * (x - x.mean(axis=0))])
 
+    def test_micro_batches_where_the_number_of_rows_counts(self):
+        """What no row reads of another follows from how many there are: the first rows of a table, its sum over so many."""
+        table = np.arange(24, dtype=np.float32).reshape(6, 4)
+        node, vector = helper.make_node, lambda name, *of: onnx.numpy_helper.from_array(np.array(of, np.int64), name)
+        count = node("Shape", ["x"], ["count"], start=0, end=1)
+        first = node("Slice", ["table", "zero", "count", "zero"], ["first"])
+        cases = {
+            "a row each": ([count, first], "first", lambda n: table[:n]),
+            "their sum": ([count, first, node("ReduceSum", ["first", "zero"], ["sum"])], "sum", lambda n: table[:n].sum(0)),
+            "the last": ([count, node("Sub", ["count", "one"], ["last"]), node("Slice", ["table", "last", "count", "zero"], ["row"])],
+                         "row", lambda n: table[n - 1]),
+            "repeated": ([count, node("Concat", ["count", "four"], ["size"], axis=0), node("Expand", ["ones", "size"], ["all"]),
+                          node("ReduceSum", ["all", "zero"], ["sum"])], "sum", lambda n: np.full(4, n, np.float32)),
+        }  # fmt: skip
+        tensors = [onnx.numpy_helper.from_array(table, "table"), onnx.numpy_helper.from_array(np.ones((1, 4), np.float32), "ones"),
+                   *(onnx.numpy_helper.from_array(np.eye(4, dtype=np.float32), name) for name in "wv"),
+                   vector("zero", 0), vector("one", 1), vector("four", 4)]  # fmt: skip
+        value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 4])
+        x = np.arange(16, dtype=np.float32).reshape(4, 4)
+        np.savez(self.folder / "x.npz", x=x)
+        for name, (nodes, added, expected) in cases.items():
+            with self.subTest(name):
+                chain = [node("MatMul", ["x", "w"], ["a"]), *nodes, node("Add", ["a", added], ["b"]), node("MatMul", ["b", "v"], ["y"])]
+                graph = helper.make_graph(chain, "counts", [value("x")], [value("y")], tensors)
+                file, artifact, out = self.folder / "counts.onnx", self.folder / "m.shard", self.folder / "out"
+                onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), file)
+                done = program("shardc", file, "--pp", 2, "--micro-batches", 2, "-o", artifact)
+                self.assertIn("each request runs as one", done.stderr)
+                self.run_ok("shardrun", artifact, "--inputs", self.folder / "x.npz", "--outputs", out)
+                self.assert_same_numbers(read_outputs(out), [x + expected(4)])
+
     def test_caches_of_stages(self):
         """A prompt and steps, caches over stages or rows over ranks, give what one long run of one rank gives."""
         plans = ("--pp 2", "--pp 2 --tp 2", "--dp 2 --pp 2 --tp 2", "--ep 3 --cp 2 --ep-mode batch")

@@ -41,7 +41,7 @@ static FailureOr<Value> alignParameter(Operation *op, ShapeInference &inference,
   bool isOne = llvm::all_of(dims, [](DimExpr d) { return d.isConstant(1); });
   // Blocks have scales of their own; a zero point may be the same for all.
   const bool isOfBlocks = blockSize != 0 && index == 1;
-  if (isOne && dims.size() <= 1 && !isOfBlocks)
+  if (isOne && dims.size() <= 1)
     return inference.reshape(op, parameter, aligned);
   if (dims.size() == 1 && blockSize == 0 && data.size() > 1) {
     aligned[axis] = dims[0];
@@ -77,6 +77,10 @@ static LogicalResult alignParameters(Operation *op, ShapeInference &inference) {
   FailureOr<int64_t> axis = int64_t(0);
   bool isOne = llvm::all_of(inference.dims(op->getOperand(1)),
                             [](DimExpr d) { return d.isConstant(1); });
+  if (isOne && inference.dims(op->getOperand(1)).size() <= 1) {
+    blockSize = 0; // one for all, whatever blocks there would be
+    op->setAttr("block_size", inference.builder.getI64IntegerAttr(0));
+  }
   if (!isOne || blockSize != 0) {
     axis = inference.normalizeAxis(
         op, op->getAttrOfType<IntegerAttr>("axis").getInt(), rank);

@@ -117,7 +117,8 @@ static std::optional<AttentionScores> readScaled(Value value, unsigned limit) {
   if (!scores || scores->softcap > 0)
     return std::nullopt;
   scores->scale *= factor;
-  scores->masks.push_back({MaskStep::Scale, {}, 0, false, factor});
+  if (!scores->masks.empty()) // a floor below which no score is, is none
+    scores->masks.push_back({MaskStep::Scale, {}, 0, false, factor});
   return scores;
 }
 

@@ -13,6 +13,15 @@ func.func @for_all(%x: tensor<?x?x96xui8, #dist.value<dims = [b, s, 96]>>, %s: t
   return %y : !u
 }
 
+// One for all, whatever blocks there would be.
+// CHECK-LABEL: func.func @for_all_blocks(
+// CHECK-NEXT: %[[RESHAPE:.*]] = onnx.Reshape %arg1 : {{.*}} -> tensor<1x1xf32>
+// CHECK-NEXT: onnx.DequantizeLinear %arg0, %[[RESHAPE]] {axis = 0 : i64} : {{.*}} -> tensor<96x64xf32>
+func.func @for_all_blocks(%x: tensor<96x64xi8>, %s: tensor<f32>) -> (!u) {
+  %y = onnx.DequantizeLinear %x, %s {axis = 0 : i64, block_size = 32 : i64} : (tensor<96x64xi8>, tensor<f32>) -> !u
+  return %y : !u
+}
+
 // CHECK-LABEL: func.func @for_each_column(
 // CHECK-NEXT: %[[RESHAPE:.*]] = onnx.Reshape %arg1 : {{.*}} -> tensor<1x64xf32>
 // CHECK-NEXT: %[[RESHAPE2:.*]] = onnx.Reshape %arg2 : {{.*}} -> tensor<1x64xi8>

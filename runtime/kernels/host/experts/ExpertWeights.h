@@ -105,7 +105,7 @@ public:
     return host::multiply(m, layout.columns, layout.rows, Acc(1),
                           {a, std::max<int64_t>(layout.rows, 1), false}, matrix,
                           Acc(0), c, std::max<int64_t>(layout.columns, 1),
-                          order);
+                          operand.isQuantized ? SumOrder::Fixed : order);
   }
 
   /// Whether nothing is read but what was packed, which there is.

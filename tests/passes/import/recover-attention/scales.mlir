@@ -73,3 +73,19 @@ func.func @times_four(%q: tensor<2x4x3x8xf32>, %k: tensor<2x4x5x8xf32>, %v: tens
   %y = onnx.MatMul %weights, %v : (tensor<2x4x3x5xf32>, tensor<2x4x5x8xf32>) -> tensor<2x4x3x8xf32>
   return %y : tensor<2x4x3x8xf32>
 }
+
+// A floor below which no score is adds no mask, and what stands behind it is the
+// scale alone.
+// CHECK-LABEL: func.func @behind_a_floor(
+// CHECK: onnx.Attention %arg0, %arg1, %arg2 {scale = 2.500000e-01 : f32, zero_rows = "none"}
+func.func @behind_a_floor(%q: tensor<2x4x3x8xf32>, %k: tensor<2x4x5x8xf32>, %v: tensor<2x4x5x8xf32>) -> tensor<2x4x3x8xf32> {
+  %root = onnx.Constant {value = dense<4.0> : tensor<f32>} : () -> tensor<f32>
+  %low = onnx.Constant {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %kt = onnx.Transpose %k {perm = array<i64: 0, 1, 3, 2>} : (tensor<2x4x5x8xf32>) -> tensor<2x4x8x5xf32>
+  %qk = onnx.MatMul %q, %kt : (tensor<2x4x3x8xf32>, tensor<2x4x8x5xf32>) -> tensor<2x4x3x5xf32>
+  %floored = onnx.Max %qk, %low : (tensor<2x4x3x5xf32>, tensor<f32>) -> tensor<2x4x3x5xf32>
+  %scaled = onnx.Div %floored, %root : (tensor<2x4x3x5xf32>, tensor<f32>) -> tensor<2x4x3x5xf32>
+  %weights = onnx.Softmax %scaled {axis = 3 : i64} : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x5xf32>
+  %y = onnx.MatMul %weights, %v : (tensor<2x4x3x5xf32>, tensor<2x4x5x8xf32>) -> tensor<2x4x3x8xf32>
+  return %y : tensor<2x4x3x8xf32>
+}
