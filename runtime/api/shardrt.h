@@ -50,9 +50,9 @@ extern "C" {
 typedef enum {
   SHARDRT_OK = 0,
   SHARDRT_MISMATCH = 1,         /* outputs differ from the expected ones */
-  SHARDRT_INVALID_ARGUMENT = 2, /* an argument or an input tensor */
+  SHARDRT_INVALID_ARGUMENT = 2, /* arguments or inputs, guards, indices */
   SHARDRT_MODEL = 3,            /* not returned by the runtime */
-  SHARDRT_ARTIFACT = 4,         /* artifact, weights, guard, run time */
+  SHARDRT_ARTIFACT = 4,         /* artifact, weights, run time */
   SHARDRT_CANCELLED = 6,        /* by shardrt_cancel */
   SHARDRT_DEADLINE = 7          /* the run was not done in time */
 } shardrt_status;

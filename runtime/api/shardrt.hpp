@@ -143,8 +143,8 @@ public:
   bool hasIndependentRows() const;
 
   /// Runs one request. `outputs` has one tensor for each output, in order.
-  /// InvalidArgument: the inputs do not fit; Cancelled and Deadline: as `options`
-  /// say; Artifact: everything else. An error, of whatever rank or process, ends
+  /// InvalidArgument: the inputs do not fit, nor guards; Cancelled and Deadline: as
+  /// `options` say; Artifact: all else. An error, of whatever rank or process, ends
   /// this request: the next run starts afresh, unless the session isLost().
   Status run(std::span<const InputTensor> inputs, std::span<Tensor> outputs,
              const RunOptions &options = {});

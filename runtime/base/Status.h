@@ -17,9 +17,9 @@ namespace shardc::runtime {
 enum class StatusCode : int {
   Ok = 0,
   Mismatch = 1,        ///< outputs differ from the expected ones
-  InvalidArgument = 2, ///< flags or input tensors; the caller can fix the call
+  InvalidArgument = 2, ///< flags, inputs, guards; the caller can fix it
   Model = 3,           ///< the model: file, external data, unsupported op
-  Artifact = 4,        ///< artifact, changed weights, guard, run time
+  Artifact = 4,        ///< artifact, changed weights, run time
   Unsupported = 5,     ///< within a run: a kernel does not take such operands,
                        ///< and has not begun
   Cancelled = 6,       ///< whoever asked for it wants it no more

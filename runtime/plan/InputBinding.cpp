@@ -84,6 +84,35 @@ Status matchNames(std::span<const TensorInfo> infos,
   return Status::ok();
 }
 
+template <typename T>
+Status checkRows(const TensorInfo &info, std::span<const T> indices) {
+  const auto other =
+      std::find_if(indices.begin(), indices.end(), [&](int64_t index) {
+        return index < -info.numRows || index >= info.numRows;
+      });
+  return other == indices.end()
+             ? Status::ok()
+             : argumentError("input '", info.name, "': there is no row ",
+                             *other, " in a table of ", info.numRows,
+                             ": expected 0 to ", info.numRows - 1,
+                             ", or from the end ", -info.numRows, " to -1");
+}
+
+/// Of what looks up a table's rows, where the host can read it.
+Status checkIndices(const TensorInfo &info, const InputTensor &tensor,
+                    int64_t elements) {
+  const auto count = static_cast<size_t>(elements);
+  if (info.numRows == 0 || tensor.onDevice)
+    return Status::ok();
+  if (info.element == ElementType_Int64)
+    return checkRows<int64_t>(
+        info, {static_cast<const int64_t *>(tensor.data), count});
+  if (info.element == ElementType_Int32)
+    return checkRows<int32_t>(
+        info, {static_cast<const int32_t *>(tensor.data), count});
+  return Status::ok();
+}
+
 Status checkTensor(const TensorInfo &info, const InputTensor &tensor) {
   bool fits =
       tensor.element == info.element && tensor.dims.size() == info.dims.size();
@@ -103,7 +132,7 @@ Status checkTensor(const TensorInfo &info, const InputTensor &tensor) {
   if (reinterpret_cast<uintptr_t>(tensor.data) % size != 0)
     return argumentError("input '", info.name,
                          "': its data must be aligned to ", size, " bytes");
-  return Status::ok();
+  return checkIndices(info, tensor, elements);
 }
 
 /// The symbol that a dim stands for alone, -1 if it is anything else.

@@ -22,8 +22,9 @@ std::vector<TensorInfo> describeOutputs(const artifact::Program &program);
 /// sizes are called may differ.
 bool sameTypes(std::span<const TensorInfo> a, std::span<const TensorInfo> b);
 
-/// Points ordered[i] at the tensor of the i-th input; `ordered` has the right
-/// size already. Errors have code InvalidArgument.
+/// Points ordered[i] at the tensor of the i-th input, whose type fits and whose
+/// indices are rows of its table, as far as the host can read them; `ordered` has
+/// the right size already. Errors have code InvalidArgument.
 Status matchInputs(std::span<const TensorInfo> infos,
                    std::span<const InputTensor> given,
                    std::span<const InputTensor *> ordered);

@@ -70,14 +70,15 @@ Status checkGuardsAmong(const artifact::Program &program,
       continue;
     if (holds(guard->kind(), lhs, rhs))
       continue;
-    std::string node;
-    if (guard->node() && guard->node()->size() > 0)
-      node = " (node '" + guard->node()->str() + "')";
-    return artifactError(
-        "guard violated: ", guard->message()->c_str(), node, ": expected ",
-        describeScalar(program, guard->lhs()), words[guard->kind()],
-        describeScalar(program, guard->rhs()), ", found ", lhs, " and ", rhs,
-        "; change the inputs' shapes, or compile the model for them");
+    const std::string node = guard->node() ? guard->node()->str() : "";
+    const std::string where = node.empty() ? "" : " (node '" + node + "')";
+    return argumentError(
+               "guard violated: ", guard->message()->c_str(), where,
+               ": expected ", describeScalar(program, guard->lhs()),
+               words[guard->kind()], describeScalar(program, guard->rhs()),
+               ", found ", lhs, " and ", rhs,
+               "; change the inputs' shapes, or compile the model for them")
+        .at({.node = node});
   }
   return Status::ok();
 }
@@ -111,7 +112,7 @@ Status evaluateOne(const artifact::Program &program, uint32_t i,
   if (outcome == Outcome::Fine)
     return Status::ok();
   SHARDC_RETURN_IF_ERROR(checkGuardsAmong(program, values, i));
-  return artifactError(
+  return argumentError(
       "the size ", describeScalar(program, i),
       outcome == Outcome::Overflow ? " is too large for 64 bits"
                                    : " divides by a number below 1",

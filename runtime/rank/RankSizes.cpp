@@ -86,15 +86,17 @@ Status Rank::readSizes(const BoundInstruction &instruction) {
     const int64_t symbol = active->program().scalars()->Get(scalar)->value();
     const int64_t expected = instruction.call.attributes[0].ints[e];
     if (found < 0)
-      return artifactError("node '", instruction.node, "' computes the size ",
-                           found, ", expected at least 0; change the inputs");
+      return argumentError("node '", instruction.node, "' computes the size ",
+                           found, ", expected at least 0; change the inputs")
+          .at({.node = std::string(instruction.node)});
     if (bindsSymbol(active->program(), instruction.index, scalar))
       symbols[static_cast<size_t>(symbol)] = found;
     else if (expected != found)
-      return artifactError("guard violated: node '", instruction.node,
+      return argumentError("guard violated: node '", instruction.node,
                            "' computes the size ", found, ", expected ",
                            describeScalar(active->program(), scalar), " = ",
-                           expected, "; change the inputs");
+                           expected, "; change the inputs")
+          .at({.node = std::string(instruction.node)});
   }
   return evaluateSizes();
 }

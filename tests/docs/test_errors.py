@@ -98,6 +98,8 @@ class Programs(PageTest, Entries):
         np.savez(self.folder / "lengths.npz", input_ids=ids, attention_mask=np.ones((1, 5), np.int64))
         long = np.ones((1, 200), np.int64)
         np.savez(self.folder / "long.npz", input_ids=long, attention_mask=long, token_type_ids=long - 1)
+        empty = np.ones((1, 0), np.int64)
+        np.savez(self.folder / "empty.npz", input_ids=empty, attention_mask=empty, token_type_ids=empty)
         np.savez(self.folder / "vocabulary.npz", input_ids=np.full((1, 4), 99999), attention_mask=mask)
 
     def test_errors(self):

@@ -43,5 +43,6 @@ class Kept(unittest.TestCase):
         return self.opened(shardrt.Session, os.fspath(artifact))
 
     def refuses(self, kind, why, call, *arguments, **options):
-        with self.assertRaisesRegex(kind, why):
+        with self.assertRaisesRegex(kind, why) as caught:
             call(*arguments, **options)
+        return caught.exception

@@ -48,9 +48,8 @@ class Requests(EndToEnd):
         good, bad = request((1, 4), 1), request((1, 4), 2)
         expected = session.run(good)["logits"].copy()
         bad["input_ids"] = bad["input_ids"] + 100000
-        with self.assertRaises(shardrt.ArtifactError) as caught:
+        with self.assertRaisesRegex(shardrt.InvalidArgument, r"^input 'input_ids': there is no row 1000\d\d in a table of 1024: "):
             session.run_batch([good, bad, good])
-        self.assertEqual(caught.exception.operator, "Gather")
         with self.assertRaisesRegex(shardrt.InvalidArgument, "attention_mask"):
             session.run_batch([good, {"input_ids": good["input_ids"]}])
         cancellation.cancel()

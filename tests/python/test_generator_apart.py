@@ -78,7 +78,7 @@ class Apart(Served):
     def test_errors_leave_it_as_it_was(self):
         generator = self.generator(decoder())
         generator._inputs.words = None  # as where it is not known how many there are
-        with self.assertRaisesRegex(shardrt.ArtifactError, "node"):
+        with self.assertRaisesRegex(shardrt.InvalidArgument, "there is no row"):
             generator.generate([PROMPT, [VOCABULARY + 1]])
         self.assertEqual(generator.generate([PROMPT], max_tokens=4)[0].ids, self.reference.greedy(PROMPT, 4))
 

@@ -1,5 +1,6 @@
 """Arguments that are no such number, name or thing: an error by the argument's name, of what was expected, and nothing has run."""
 
+import asyncio
 import math
 import unittest
 
@@ -30,6 +31,31 @@ class Inputs(Kept):
         for ids, found in (([[5.9, 7.2, 11]], "float64"), ([[5.0, 7, 11]], "float64"), ([["5", "7", "11"]], "'5'"), ([[2**70, 7, 11]], str(2**70)),
                            ([[2**63, 7, 11]], "7 to 9223372036854775808|float64"), ([[None, 7, 11]], "None"), ([[5, 7], [1]], "lists that are no array")):  # fmt: skip
             self.refuses(shardrt.InvalidArgument, expects + f"({found})", self.run_ids, ids)
+
+    def test_ids_that_the_model_has_not(self):
+        """By the input's name, before anything runs; negative ones are rows from the end, as ONNX's Gather has them."""
+        mask, why = np.ones((1, 3), np.int64), f"^input 'input_ids': there is no row %d in a table of {WORDS}: expected 0 to {WORDS - 1}, "
+        last = self.run_ids(np.array([[5, WORDS - 1, 11]]))
+        np.testing.assert_array_equal(self.run_ids(np.array([[5, -1, 11]])), last)
+        np.testing.assert_array_equal(self.run_ids([[5, WORDS - 1, -WORDS + 11]]), last)
+        for token in (WORDS, -WORDS - 1, 2**40):
+            ids = np.array([[5, token, 11]])
+            bound = self.whole.bind({"input_ids": ids}, {})
+            for call in (lambda ids=ids: self.run_ids(ids), lambda ids=ids: self.run_ids(ids.tolist()),
+                         lambda ids=ids: asyncio.run(self.whole.run_async({"input_ids": ids, "attention_mask": mask})),
+                         lambda ids=ids: self.whole.run_batch([{"input_ids": ids, "attention_mask": mask}]),
+                         lambda bound=bound: bound.run({"attention_mask": mask})):  # fmt: skip
+                error = self.refuses(shardrt.InvalidArgument, why % token, call)
+                self.assertIsNone(error.rank)
+
+    def test_ids_of_rows(self):
+        pool = self.opened(self.session().pool, 64)
+        sequence = pool.sequence()
+        given = {"input_ids": np.array([[5, WORDS, 11]]), "attention_mask": np.ones((1, 3), np.int64), "position_ids": np.arange(3)[None]}
+        given = {name: given[name] for name in (info.name for info in self.session().inputs) if name in given}
+        self.refuses(shardrt.InvalidArgument, f"^input 'input_ids': there is no row {WORDS} in a table of {WORDS}", pool.step,
+                     [shardrt.Row(sequence, given)])  # fmt: skip
+        self.assertEqual(len(sequence), 0)
 
     def test_what_a_run_has(self):
         given = {"input_ids": [PROMPT], "attention_mask": [[1] * 3]}

@@ -11,7 +11,7 @@ import openai
 from onnx import TensorProto, helper
 
 from tests.e2e import test_encoder_rows
-from tests.graphs import GraphBuilder
+from tests.graphs import GraphBuilder, placed_encoder
 from tests.python import support  # noqa: F401  before what follows
 from tests.python.http_server import Asked, serve
 from tests.support import model_file
@@ -60,6 +60,45 @@ class OtherModels(Asked):
         answer = self.client.post(f"{server.url}/v1/completions", json={"model": "bert", "prompt": [1]})
         self.assertEqual(answer.status_code, 400)
         self.assertIn("without --serve", answer.json()["error"]["message"])
+
+    def test_what_a_request_violates_is_no_error_of_the_server(self):
+        artifact = self.folder / "bounded.shard"
+        self.run_ok("shardc", model_file("bert-ts-op17"), "--tp", 2, "-o", artifact)
+        server = serve(self, artifact, "--name", "bert")
+
+        def infer(batch, length, **others):
+            ones = {"input_ids": 1, "attention_mask": 1, "token_type_ids": 0, **others}
+            tensors = [{"name": name, "shape": [batch, length], "datatype": "INT64", "data": [value] * (batch * length)}
+                       for name, value in ones.items()]  # fmt: skip
+            answer = self.client.post(f"{server.url}/v2/models/bert/infer", json={"inputs": tensors})
+            return answer.status_code, answer.json().get("error", {})
+
+        for given, why, node in (
+            ((1, 200), "^guard violated: .*expected sequence at most 128, found 200 and 128; change the inputs' shapes",
+             "/model/bert/embeddings/Slice"),
+            ((0, 4), "^guard violated: .*expected batch at least 1, found 0 and 1", "/model/bert/encoder/layer.0/attention/self/Reshape"),
+            ((1, 0), "Gather: index 0 is outside of a dim of size 0", "/model/bert/pooler/Gather"),
+        ):  # fmt: skip
+            with self.subTest(given=given):
+                status, error = infer(*given)
+                self.assertEqual(status, 400, error)
+                self.assertRegex(error["message"], why)
+                self.assertEqual(error["node"], node)
+        status, error = infer(1, 4, token_type_ids=7)
+        self.assertEqual(status, 400, error)
+        self.assertRegex(error["message"], "^input 'token_type_ids': there is no row 7 in a table of 2: expected 0 to 1")
+        self.assertEqual(infer(1, 4)[0], 200)
+
+    def test_a_text_that_is_longer_than_the_positions(self):
+        """Which only the table of positions says."""
+        onnx.save(placed_encoder(), self.folder / "placed.onnx")
+        server = serve(self, self.compile(self.folder / "placed.onnx", 2), "--name", "placed")
+        for length, status in ((16, 200), (17, 400), (3, 200)):
+            answer = self.client.post(f"{server.url}/v1/embeddings", json={"model": "placed", "input": [3] * length})
+            self.assertEqual(answer.status_code, status, answer.text)
+            if status == 400:
+                self.assertIn("index 16 is outside of a dim of size 16", answer.json()["error"]["message"])
+                self.assertEqual(answer.json()["error"]["node"], "placed")
 
     def encoder(self):
         graph = GraphBuilder(seed=3)

@@ -153,8 +153,8 @@ class Texts(ServedTexts):
             self.open(logits="none")
         with self.assertRaisesRegex(shardrt.InvalidArgument, "no token 1000: expected 0 to 39"):
             server.submit([1000])
-        server._words = None  # as where it is not known how many there are: a rank finds it
-        with self.assertRaises(shardrt.ArtifactError):
+        server._words = None  # as where it is not known how many there are: the step finds it
+        with self.assertRaisesRegex(shardrt.InvalidArgument, "there is no row 1000"):
             server.submit([1000]).result(60)
         self.assertEqual(server.submit([3], max_tokens=2).result(60), self.reference.greedy([3], 2))
         server.close()

@@ -106,7 +106,7 @@ class FewerThanLogits(Vocabulary):
         """The text that goes on with it ends, alone."""
         server = self.opened(shardrt.Server, self.served, positions=400)
         others = [server.submit(PROMPT, max_tokens=20) for _ in range(3)]
-        with self.assertRaisesRegex(shardrt.ArtifactError, f"index {self.rows} is outside of a dim of size {self.rows}"):
+        with self.assertRaisesRegex(shardrt.InvalidArgument, f"'input_ids': there is no row {self.rows} in a table of {self.rows}"):
             server.submit(PROMPT, max_tokens=20, choose=lambda logits, ids: self.rows).result(60)
         for other in others:
             self.assertEqual(other.result(60), self.reference.greedy(PROMPT, 20))

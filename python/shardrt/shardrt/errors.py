@@ -37,11 +37,11 @@ class Error(Exception):
 
 
 class InvalidArgument(Error, ValueError):
-    """An argument or an input does not fit; nothing has run."""
+    """An argument or an input does not fit, violates a guard of the model, or leads to an index that there is not."""
 
 
 class ArtifactError(Error, RuntimeError):
-    """The artifact, its weights, an assumption that it was compiled with, or something while it ran."""
+    """The artifact, its weights, or something while it ran."""
 
 
 class Busy(Error, RuntimeError):

@@ -1,6 +1,7 @@
 #include "runtime/device/cuda/CudaStream.h"
 
 #include "runtime/device/cuda/StreamState.h"
+#include "runtime/device/cuda/kernels/index/OutOfRange.h"
 #include "runtime/device/cuda/trace/NvtxRange.h"
 
 #include <atomic>
@@ -151,9 +152,12 @@ Status CudaStream::readFault() {
     return Status::ok();
   *hostFault = 0;
   SHARDC_RETURN_IF_ERROR(clearFault());
-  return artifactError(owner, site->kind, " at node '", site->node,
-                       "' (instruction ", site->instruction,
-                       "): ", site->problem);
+  const std::string said =
+      message(owner, site->kind, " at node '", site->node, "' (instruction ",
+              site->instruction, "): ", site->problem);
+  return site->problem == std::string_view(cuda::kOutOfRange)
+             ? argumentError(said)
+             : artifactError(said);
 }
 
 /// A collective may never end: then the wait is this side's to give up.

@@ -37,11 +37,16 @@ inline Status expectIndices(std::string_view kernel, const TensorView &view) {
   return dispatch(IndexTypes(), view.element, kernel, [](auto) {});
 }
 
+inline std::string outsideText(int64_t index, int64_t size) {
+  return "index " + std::to_string(index) + " is outside of a dim of size " +
+         std::to_string(size);
+}
+
+/// What a model chooses by an index follows from its inputs: it is the caller's.
 inline Status indexFailure(std::string_view kernel, int64_t index,
                            int64_t size) {
-  return failure(kernel, "index " + std::to_string(index) +
-                             " is outside of a dim of size " +
-                             std::to_string(size));
+  return Status::error(StatusCode::InvalidArgument,
+                       std::string(kernel) + ": " + outsideText(index, size));
 }
 
 /// All indices are in [-size, size).

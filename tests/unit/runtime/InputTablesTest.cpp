@@ -2,6 +2,9 @@
 #include "runtime/plan/InputTables.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
+#include <array>
+#include <string>
+
 namespace shardc::runtime {
 namespace {
 
@@ -49,6 +52,48 @@ TEST(InputTables, ofSeveralItIsTheLeast) {
   const auto sum = int32_t(p.value(Float32, {p.n}));
   p.run("Add", {first, second}, {sum});
   EXPECT_EQ(p.rows(sum), 4);
+}
+
+/// What the table has no row for is refused by the input's name, before anything
+/// runs; negative ids are rows from the end, as Gather has them.
+TEST(InputTables, otherIdsAreRefused) {
+  LookUp p;
+  p.output("y", uint32_t(p.gather(p.table("e", 6), p.ids)), {p.whole(p.n)});
+  const TestArtifact artifact(p);
+  OpenSession s(artifact);
+  const std::array<int64_t, 1> two{2};
+  for (const int64_t id : {-7, -6, 5, 6}) {
+    const std::array<int64_t, 2> ids{0, id};
+    const Status status = s.run({{"ids", Int64, two, ids.data()}});
+    if (id == -6 || id == 5) {
+      EXPECT_TRUE(status.isOk()) << status.message();
+      continue;
+    }
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+    EXPECT_EQ(status.message(),
+              "input 'ids': there is no row " + std::to_string(id) +
+                  " in a table of 6: expected 0 to 5, or from the end -6 to "
+                  "-1");
+  }
+}
+
+/// An index that is computed from inputs is the caller's as well.
+TEST(InputTables, idsThatAreComputedAreTheCallers) {
+  LookUp p;
+  const auto twice = int32_t(p.value(Int64, {p.n}));
+  p.run("Add", {p.ids, p.ids}, {twice});
+  p.output("y", uint32_t(p.gather(p.table("e", 6), twice)), {p.whole(p.n)});
+  const TestArtifact artifact(p);
+  OpenSession s(artifact);
+  const std::array<int64_t, 1> one{1};
+  const int64_t id = 4;
+  const Status status = s.run({{"ids", Int64, one, &id}});
+  EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(status.place().rank, 0);
+  EXPECT_EQ(status.place().kernel, "Gather");
+  EXPECT_NE(status.message().find("index 8 is outside of a dim of size 6"),
+            std::string::npos)
+      << status.message();
 }
 
 /// A table for some of the ids, of their own kinds, is none for all.

@@ -74,7 +74,7 @@ TEST(ReadSizes, wrongSizesAreErrors) {
                                          "node '/count' computes the size -1"},
         {8, "guard violated: more rows than there are"}}) {
     Status status = s.run({x.as("x"), {"count", Int64, {&one, 1}, &count}});
-    EXPECT_EQ(status.code(), StatusCode::Artifact);
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
     EXPECT_NE(status.message().find(message), std::string::npos)
         << status.message();
   }

@@ -52,7 +52,7 @@ TEST(ScalarEvaluator, divisionByZeroIsAnError) {
     p.binary(op, p.constant(8), s);
     EXPECT_TRUE(Evaluation(p, {2}, {}).status.isOk());
     Status status = Evaluation(p, {0}, {}).status;
-    EXPECT_EQ(status.code(), StatusCode::Artifact);
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
     EXPECT_NE(status.message().find("past"), std::string::npos);
   }
 }
@@ -62,7 +62,7 @@ TEST(ScalarEvaluator, overflowIsAnError) {
   auto s = p.symbol("n", 0, 0);
   p.multiply(s, s);
   Status status = Evaluation(p, {int64_t{1} << 40}, {}).status;
-  EXPECT_EQ(status.code(), StatusCode::Artifact);
+  EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
   EXPECT_NE(status.message().find("too large"), std::string::npos);
 }
 
@@ -111,7 +111,8 @@ TEST(ScalarEvaluator, guardsNameNodeValuesAndRemedy) {
     EXPECT_EQ(status.isOk(), holds) << value;
     if (holds)
       continue;
-    EXPECT_EQ(status.code(), StatusCode::Artifact);
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+    EXPECT_EQ(status.place().node, "/emb/Gather");
     for (const char *part : {"/emb/Gather", "positions", "seq", "8", "compile"})
       EXPECT_NE(status.message().find(part), std::string::npos)
           << status.message();

@@ -180,7 +180,7 @@ TEST(ServerFaults, processesThatAreReplicas) {
   onProcessSessions(*plain, 2, [](OpenSession &open) {
     Served s({400, 24, 16}, *open.session);
     expectTexts(s, 30);
-    expectOthersGoOn(s, kWords + 5, "/embedding");
+    expectOthersGoOn(s, kWords + 5, "there is no row");
   });
   const auto late = forServers(std::make_unique<TestArtifact>(meanOfTokens(2)));
   late->manifest["mesh"] = {{{"name", "dp"}, {"size", 2}},

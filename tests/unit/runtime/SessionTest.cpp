@@ -246,7 +246,8 @@ TEST(Session, runsTheLoadProgramOnce) {
   }
   Floats x5({1, 2, 3, 4, 5}, {5});
   Status status = s.run({x5.as("x")});
-  EXPECT_EQ(status.code(), StatusCode::Artifact);
+  EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(status.place().node, "/add");
   EXPECT_NE(status.message().find("n is 4"), std::string::npos);
   EXPECT_TRUE(s.run({x4.as("x")}).isOk());
 }

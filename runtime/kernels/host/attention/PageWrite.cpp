@@ -26,7 +26,7 @@ Status checkSlot(int64_t slot, int64_t places) {
                           "has: expected a mask that hides none of them");
   if (slot == kSlotOfTooManyPositions)
     return failure(kName, "a row has more positions than the model takes");
-  return indexFailure(kName, slot, places);
+  return failure(kName, outsideText(slot, places));
 }
 
 Status checkSlots(const TensorView &slots, int64_t places) {
@@ -47,7 +47,7 @@ Status copyPages(const TensorView &out, const TensorView &copies) {
     for (int64_t e : {0, 1}) {
       ends[e] = read[i * copies.strides[0] + e * copies.strides[1]];
       if (ends[e] < 0 || ends[e] >= out.dims[0])
-        return indexFailure(kName, ends[e], out.dims[0]);
+        return failure(kName, outsideText(ends[e], out.dims[0]));
     }
     if (ends[0] != ends[1])
       copy(out.data + ends[1] * bytes, out.data + ends[0] * bytes);

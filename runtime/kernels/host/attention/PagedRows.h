@@ -49,7 +49,7 @@ public:
                                std::to_string(pages.dims[1] * places.all));
     for (int64_t piece = 0; piece < count(); ++piece)
       if (page(piece) < 0 || page(piece) >= numPages)
-        return indexFailure(name, page(piece), numPages);
+        return failure(name, outsideText(page(piece), numPages));
     return Status::ok();
   }
 

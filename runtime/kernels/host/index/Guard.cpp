@@ -27,7 +27,7 @@ Status run(const KernelCall &call) {
   if (holds)
     return Status::ok();
   return Status::error(
-      StatusCode::Artifact,
+      StatusCode::InvalidArgument,
       "guard violated: " + std::string(message->text) + ": expected " +
           std::to_string(found) + " to be " + std::string(kind->text) + " " +
           std::to_string(expected) +

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/device/cuda/CudaKernels.h"
+#include "runtime/device/cuda/kernels/index/OutOfRange.h"
 #include "runtime/device/cuda/kernels/layout/StridedKernels.h"
 #include "runtime/kernels/Check.h"
 
@@ -40,7 +41,7 @@ Status run(const KernelCall &call) {
     rows.base = lookup->ints[0];
     rows.global = lookup->ints[1];
   }
-  rows.fault = mayFail(call, "an index is outside of its dim");
+  rows.fault = mayFail(call, kOutOfRange);
   return gatherRows(out, data, indices, rows, streamOf(call));
 }
 

@@ -3,11 +3,10 @@
 #define SHARDC_RUNTIME_DEVICE_CUDA_KERNELS_INDEX_INDEXTUPLE_H
 
 #include "runtime/device/cuda/kernels/Fault.h"
+#include "runtime/device/cuda/kernels/index/OutOfRange.h"
 #include "runtime/kernels/index/IndexReader.h"
 
 namespace shardc::runtime::cuda {
-
-inline constexpr char kOutOfRange[] = "an index is outside of its dim";
 
 /// Indices into `size` dims of a view, `gap` from one to the next.
 struct IndexTuple {
