@@ -108,11 +108,9 @@ Status openSession(const char *path, const shardrt_options *options,
     from.preflight = all.preflight != 0;
     from.measure = all.measure != 0;
     from.graphs = all.no_graphs == 0;
-    if (all.cache_positions < 0 || (all.cache_positions > 0 && !all.preflight))
+    if (all.cache_positions < 0)
       return argumentError("shardrt_open: cache_positions is ",
-                           all.cache_positions,
-                           all.preflight ? ", expected 0 or more"
-                                         : " without preflight, expected 0");
+                           all.cache_positions, ", expected 0 or more");
     from.cachePositions = all.cache_positions;
     if (all.on_progress)
       from.progress = std::make_shared<LoadProgress>(

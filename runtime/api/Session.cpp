@@ -140,6 +140,8 @@ Status Session::reopen(Processes *again) {
                 : "where ranks are processes, they join() again first");
     SessionOptions changed = options;
     changed.processes = again;
+    // They fitted when it was opened, and are there yet.
+    changed.cachePositions = 0;
     replicas->forgetStates();
     std::unique_ptr<Replicas> other;
     SHARDC_RETURN_IF_ERROR(

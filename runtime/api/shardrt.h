@@ -130,8 +130,8 @@ typedef struct {
                               shardrt_statistics and shardrt_write_trace */
   int32_t no_graphs;       /* not 0: devices capture nothing of what they run */
   int32_t unused_again;    /* not read */
-  int64_t cache_positions; /* with `preflight`: positions of KV caches, at batch
-                              1, that have to fit, too; 0: none */
+  int64_t cache_positions; /* of KV caches, at batch 1, that have to fit, too,
+                              or nothing is loaded; 0: none */
 } shardrt_options;
 
 typedef struct shardrt_session shardrt_session;

@@ -33,7 +33,7 @@ struct SessionOptions {
   /// is, run one small collective over each group, and load nothing: the
   /// session can then be closed, and nothing else.
   bool preflight = false;
-  /// With `preflight`: positions of KV caches, at batch 1, that must fit, too.
+  /// Of KV caches, at batch 1, that must fit, too, or nothing is loaded.
   int64_t cachePositions = 0;
   /// Devices capture what they run for a shape and run that again; also
   /// switched off by SHARDC_GRAPHS=0.

@@ -363,7 +363,8 @@ class Generator(Closing):
             return pool
         if pool is not None:
             pool.close()
-        return self.session.pool(pages * self.session.page, replica)
+        # Without a number of the caller's there may be more than is taken: texts end early.
+        return Pool(self.session, pages * self.session.page, replica, may_overfill=self._positions is None)
 
     def _end(self, steps: Steps, replica: int, failed: bool) -> None:
         """Keeps its pool for the next, unless it failed: there may be no memory for it."""

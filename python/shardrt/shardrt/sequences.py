@@ -15,6 +15,7 @@ from typing import Any, Optional
 from . import _checks
 from ._held import Closing, Held
 from ._library import BatchStepOfC, RowOfC, library
+from ._room import check_room
 from ._tensors import Array, Inputs
 from ._types import dtype_of
 from .cancellation import Cancellation, run_options
@@ -46,13 +47,16 @@ class Pool(Closing):
 
     _instead = "make another one by Session.pool(), or share this one"
 
-    def __init__(self, session: Session, positions: int, replica: Optional[int] = None) -> None:
+    def __init__(self, session: Session, positions: int, replica: Optional[int] = None, *, may_overfill: bool = False) -> None:
+        """may_overfill: for more positions than there is memory for, which is taken as positions are."""
         self._session, self._lock = session, threading.RLock()  # __del__ of a sequence may come where it is held
         self._handle: Optional[int] = None
         self._sequences: weakref.WeakSet[Sequence] = weakref.WeakSet()
         made, positions = ctypes.c_void_p(), _checks.whole("positions", positions, _checks.COUNT)
         if replica is not None:
             replica = _checks.whole("replica", replica, _checks.Range(0, session.num_replicas - 1))
+        if session.page and not may_overfill:
+            check_room(session, positions, 0 if replica is None else replica)
         with session._using() as handle, _checks.room("positions", positions):
             if replica is None:
                 check(library().shardrt_pool_create(handle, positions, ctypes.byref(made)))

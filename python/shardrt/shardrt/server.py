@@ -24,6 +24,7 @@ import numpy as np
 from . import _checks
 from ._held import Closing
 from ._library import CHOOSE, COUNTS, ON_END, REOPEN, CountsOfC, ServerOptionsOfC, TextRequestOfC, library
+from ._room import check_room
 from ._tensors import Inputs, least_request
 from ._text_inputs import TextInputs
 from .cancellation import deadline_of_c
@@ -73,7 +74,7 @@ class Server(Closing):
     share it.
 
     artifact: the folder that shardc wrote, or an open Session, which is then the server's alone and stays open.
-    positions: of keys and values of all texts of a replica.
+    positions: of keys and values of all texts of a replica; where devices lack memory for so many, nothing is loaded.
     step_tokens, step_rows: of a step at most; prompts come in parts.
     most_waiting: texts that have not begun; one more is Busy.
     logits: which output; None: the first that is no cache.
@@ -122,6 +123,7 @@ class Server(Closing):
         self._cause: Optional[Error] = None  # of the last loss
         self._calls = CHOOSE(self._on_choose), ON_END(self._on_end), REOPEN(self._on_lost)  # as long as the server
         self._owns = not isinstance(artifact, Session)
+        session.setdefault("cache_positions", positions)
         self.session = artifact if isinstance(artifact, Session) else Session(artifact, **session)
         # How many may wait is counted here, where it has an error of its own.
         options = ServerOptionsOfC(size=ctypes.sizeof(ServerOptionsOfC), positions=positions, step_tokens=step_tokens,
@@ -129,6 +131,8 @@ class Server(Closing):
                                    reopen=self._calls[2])  # fmt: skip
         made = ctypes.c_void_p()
         try:
+            if self.session.page:
+                check_room(self.session, positions)
             with self.session._using() as handle, _checks.room("positions", positions):
                 check(library().shardrt_server_create(handle, ctypes.byref(options), ctypes.byref(made)))
         except Error:

@@ -22,7 +22,7 @@ from .cancellation import Cancellation, run_options
 from .errors import InvalidArgument, check
 from .processes import Processes
 from .state import State
-from .statistics import Statistics, statistics_of
+from .statistics import RankNeeds, Statistics, statistics_of
 
 if TYPE_CHECKING:
     from .sequences import Pool
@@ -102,7 +102,7 @@ class Session(Closing):
     loads_beside: open at once, and read weights beside the first runs.
     preflight: check that ranks fit and reach each other, and load nothing: statistics() then says what they need, and all runs
         raise.
-    cache_positions: of KV caches, at batch 1, that have to fit, too, where it is a preflight.
+    cache_positions: of KV caches, at batch 1, that have to fit, too, or nothing is loaded.
     measure: keep times of instructions, for statistics() and write_trace().
     processes: of which each is a rank (shardrt.join); None: ranks are threads of this one.
     progress: called with the bytes of weights that have come, and those of all, by some thread; True: a bar on stderr; None:
@@ -158,6 +158,7 @@ class Session(Closing):
         self._running = 0
         self._results = Results()
         self._parts: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._needs: Optional[tuple[RankNeeds, ...]] = None
         folder = _checks.path("artifact", artifact)
         root = _checks.path("weights_root", weights_root) if weights_root is not None else None
         _checks.given("device", device, str)
@@ -241,6 +242,12 @@ class Session(Closing):
         """A timeline of the last run for Perfetto, of a session that measures. Waits as statistics() does."""
         with self._using() as handle:
             check(library().shardrt_write_trace(handle, os.fsencode(path)))
+
+    def _needs_of_ranks(self) -> tuple[RankNeeds, ...]:
+        """As they were found when it was opened: runs do not change them."""
+        if self._needs is None:
+            self._needs = self.statistics().needs
+        return self._needs
 
     @contextlib.contextmanager
     def _using(self) -> Iterator[int]:
@@ -403,7 +410,7 @@ class Session(Closing):
 
     def pool(self, positions: int, replica: Optional[int] = None) -> Pool:
         """Room for sequences of a model that was compiled with --serve, of so many positions in all: on that replica, or on each
-        in turn. Steps of pools on different replicas run side by side."""
+        in turn. Steps of pools on different replicas run side by side. An ArtifactError where devices lack memory for so many."""
         from .sequences import Pool
 
         return Pool(self, positions, replica)

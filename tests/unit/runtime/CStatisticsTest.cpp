@@ -87,10 +87,14 @@ TEST(CStatistics, aPreflightTellsNeedsAndRunsNothing) {
 
   shardrt_options options = {};
   options.size = sizeof options;
-  options.cache_positions = 8;
+  options.cache_positions = -8;
   EXPECT_EQ(shardrt_open(artifact.path().c_str(), &options, &session),
-            SHARDRT_INVALID_ARGUMENT)
-      << "without preflight";
+            SHARDRT_INVALID_ARGUMENT);
+  options.cache_positions = 8; // without preflight, too
+  ASSERT_EQ(shardrt_open(artifact.path().c_str(), &options, &session),
+            SHARDRT_OK)
+      << shardrt_last_error();
+  shardrt_close(session);
 }
 
 TEST(CStatistics, statisticsSayWhatRanksHaveAndDid) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -63,7 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         if company.is_lead:
             _check_place(arguments.host, arguments.port)
         with Session(arguments.artifact, device=arguments.device, weights_root=arguments.weights_root, threads=arguments.threads,
-                     timeout=arguments.timeout, processes=company.processes) as session:  # fmt: skip
+                     timeout=arguments.timeout, processes=company.processes,
+                     cache_positions=_cache_positions(arguments.artifact, arguments.positions)) as session:  # fmt: skip
             if company.is_lead:
                 _lead(arguments, session, company)
             else:  # rank 0 drains, and then says that it is over
@@ -79,6 +81,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_place(host: str, port: int) -> None:
+def _cache_positions(artifact: str, positions: int) -> int:
+    """That have to fit before anything is loaded: of a model for steps of rows."""
+    try:
+        manifest = json.loads((Path(artifact) / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return 0  # opening it says what is wrong
+    return positions if manifest.get("page") else 0
+
+
     """Whether it can be listened at, before anything is opened."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
