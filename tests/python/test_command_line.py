@@ -9,7 +9,7 @@ import unittest
 
 from tests.python import support
 from tests.python.served_decoder import PROMPT, Served
-from tests.support import BIN, program
+from tests.support import BIN, model_file, program
 
 import shardrt  # isort: skip
 
@@ -57,9 +57,10 @@ class Generate(Served):
                            ("--variables is of a chat: give --chat", ("--variables", "{}")),
                            ("--system is of a chat: give --chat", ("--system", "a")),
                            ("tokenizer_config.json is no list", ("--chat", "--tools", self.config)),
-                           ("nowhere", ("--chat", "--tools", "nowhere"))):  # fmt: skip
+                           ("--tools nowhere cannot be read: No such file or directory: expected a file with a list",
+                            ("--chat", "--tools", "nowhere"))):  # fmt: skip
             done = self.shardrt("generate", self.artifact, "--tokenizer", self.folder, *given, given="a")
-            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.returncode, 2)
             self.assertRegex(done.stderr, why)
             self.assertNotIn("Traceback", done.stderr)
 
@@ -95,7 +96,7 @@ class Generate(Served):
         with subprocess.Popen(command, cwd=support.PACKAGES[0], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             self.assertEqual(len(process.stdout.read(1)), 1)
             process.stdout.close()
-            self.assertEqual((process.stderr.read(), process.wait()), ("", 1))
+            self.assertEqual((process.stderr.read(), process.wait()), ("", 4))
 
     def test_version(self):
         """As shardrun says it, where one of this version is there."""
@@ -109,16 +110,27 @@ class Generate(Served):
             self.assertEqual(self.shardrt("--version", PATH=str(path)).stdout, f"shardrt {shardrt.__version__}\n")
 
     def test_mistakes(self):
-        for said, arguments in (("temperature is -1.0, expected 0 or more", ("generate", "nowhere", "--temperature", "-1")),
-                                ("nowhere.*manifest", ("generate", "nowhere", "--prompt", "a")),
-                                ("invalid choice: 'degenerate'", ("degenerate",)),
-                                ("'1,x' are no ids: expected 1,2,3", ("generate", "nowhere", "--prompt-ids", "1,x")),
-                                ("the following arguments are required: artifact", ("generate",))):  # fmt: skip
+        encoder = self.folder / "bert.shard"
+        self.run_ok("shardc", model_file("bert-ts-op17"), "-o", encoder)
+        for code, said, arguments in (
+            (2, "temperature is -1.0, expected 0 or more", ("generate", "nowhere", "--temperature", "-1")),
+            (2, "max_tokens is 0, expected 1 to", ("generate", "nowhere", "--prompt", "a", "--max-tokens", "0")),
+            (4, "nowhere.*manifest", ("generate", "nowhere", "--prompt", "a")),
+            (4, "nowhere.*manifest", ("serve", "nowhere", "--port", "0")),
+            (2, "nothing", ("generate", self.artifact, "--tokenizer", "nothing", "--prompt", "a")),
+            (2, "invalid choice: 'degenerate'", ("degenerate",)),
+            (2, "'1,x' are no ids: expected 1,2,3", ("generate", "nowhere", "--prompt-ids", "1,x")),
+            (2, "bert.shard takes token_type_ids beside tokens, which no flag gives: run requests by shardrun --inputs FOLDER",
+             ("generate", encoder, "--prompt", "a")),
+            (2, "the following arguments are required: artifact", ("generate",)),
+        ):  # fmt: skip
             done = self.shardrt(*arguments)
-            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.returncode, code, done.stderr)
             self.assertRegex(done.stderr, said)
             self.assertNotIn("Traceback", done.stderr)
         self.assertIn("generate", self.shardrt("--help").stdout)
+        for code, flags in ((4, ("nowhere", "--prompt", "a")), (2, (self.artifact, "--prompt", "a", "--max-tokens", 0))):
+            self.assertEqual(self.shardrun(*flags).returncode, code)
 
 
 if __name__ == "__main__":

@@ -374,7 +374,7 @@ class Network(ServedTexts):
         port = server.url.rsplit(":", 1)[1]
         done = subprocess.run([sys.executable, "-m", "shardrt", "serve", self.artifact, "--port", port], cwd=support.PACKAGES[0],
                               capture_output=True, text=True, timeout=60)  # fmt: skip
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertIn(port, done.stderr)
         self.assertNotIn("Traceback", done.stderr)
 

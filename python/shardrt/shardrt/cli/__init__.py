@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Optional
 
 from ._flags import Parser
+from ._status import RUNNING, status_of
 
 # Module of this folder, and what its command does.
 COMMANDS = {
@@ -30,7 +31,7 @@ class _Version(argparse.Action):
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """What goes wrong is one line on stderr, and a status that is not 0."""
+    """What goes wrong is one line on stderr, and a status that says whose error it is."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser = Parser(prog="shardrt", description="Runs transformers that shardc compiled for many devices.")
     parser.add_argument("--version", action=_Version, nargs=0, help="the version, the commit that was built, and the format of artifacts")
@@ -46,7 +47,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return 130
     except BrokenPipeError:  # who reads has heard enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return RUNNING
     except (OSError, ValueError, RuntimeError, ImportError) as error:
         print(f"shardrt {parsed.command}: {error}", file=sys.stderr)
-        return 1
+        return status_of(error)

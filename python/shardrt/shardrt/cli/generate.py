@@ -16,6 +16,7 @@ from ..generator import Generator, PromptLike
 from ..processes import join
 from ..session import Session
 from ._flags import seconds, whole
+from ._status import status_of
 
 # Fields of Options that are numbers, by flag.
 _NUMBERS = ("max_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty",
@@ -72,14 +73,15 @@ def run(arguments: argparse.Namespace) -> int:
             else:
                 _generate(arguments, session, asked, options, tools)
         return 0
-    except Exception:
+    except Exception as error:
         if processes.is_speaker:
             raise
-        return 1
+        return status_of(error)
 
 
 def _generate(arguments: argparse.Namespace, session: Session, asked: Options, options: dict[str, Any], tools: Optional[list[Any]]) -> None:
     with Generator(session, arguments.tokenizer, positions=arguments.positions) as generator:
+        _check_inputs(arguments, generator)
         prompts = _prompts(arguments, generator, tools)
         begun = time.monotonic()
         if len(prompts) == 1 and asked.n == 1 and asked.beams == 1 and not arguments.json and generator.tokenizer:
@@ -92,6 +94,14 @@ def _generate(arguments: argparse.Namespace, session: Session, asked: Options, o
         seconds = time.monotonic() - begun
     if arguments.stats:
         print(f"{count} tokens in {seconds:.2f} s: {count / seconds:.1f} a second", file=sys.stderr)
+
+
+def _check_inputs(arguments: argparse.Namespace, generator: Generator) -> None:
+    """Of what a model takes beside tokens no flag says anything."""
+    others = generator._inputs.others
+    if others:
+        raise ValueError(f"{arguments.artifact} takes {', '.join(others)} beside tokens, which no flag gives: run requests by shardrun "
+                         "--inputs FOLDER, or texts in Python, by shardrt.run_texts or shardrt.Generator with inputs=")  # fmt: skip
 
 
 def _ids(text: str) -> list[int]:
@@ -129,6 +139,8 @@ def _variables(text: str) -> dict[str, Any]:
 def _tools(file: str) -> list[Any]:
     try:
         found = json.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"--tools {file} cannot be read: {error.strerror}: expected a file with a list of tools, in JSON") from None
     except ValueError as error:
         raise ValueError(f"--tools {file} is no JSON: {error}") from None
     if not isinstance(found, list):

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+from pathlib import Path
 from typing import Any, Optional
 
 from .. import _checks
@@ -80,7 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check_place(host: str, port: int) -> None:
 def _cache_positions(artifact: str, positions: int) -> int:
     """That have to fit before anything is loaded: of a model for steps of rows."""
     try:
@@ -90,17 +90,18 @@ def _cache_positions(artifact: str, positions: int) -> int:
     return positions if manifest.get("page") else 0
 
 
+def _check_place(host: str, port: int) -> None:
     """Whether it can be listened at, before anything is opened."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError) as error:
-        raise OSError(f"--host {host}: no such address: {error}") from None
+        raise ValueError(f"--host {host}: no such address: {error}") from None
     with socket.socket(family, kind, protocol) as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             tried.bind(place)
         except OSError as error:
-            raise OSError(f"{host}:{port} cannot be listened at: {error.strerror}; give another --host or --port") from None
+            raise ValueError(f"{host}:{port} cannot be listened at: {error.strerror}; give another --host or --port") from None
 
 
 def _lead(arguments: argparse.Namespace, session: Session, company: Any) -> None:
