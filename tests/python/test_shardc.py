@@ -71,6 +71,35 @@ class Plans(EndToEnd):
         self.assertIn("9 collectives per run", plan.explain())
         self.assertIn("node_linear_3", plan.explain("node_linear_3"))
 
+    def test_has_choices(self):
+        """Against what the program says of the nodes, in words."""
+        plan = shardc.explain(LLAMA, tp=2)
+        chosen = {each.node: each for each in plan.choices}
+        self.assertEqual(len(chosen), len(plan.choices))
+        columns, rows = (chosen[each] for each in ("node_linear", "node_linear_3"))
+        self.assertEqual((columns.operator, columns.profile), ("MatMul", ""))
+        split = columns.splits[0]
+        self.assertEqual((split.of, split.dim, split.size, split.axes), ("operand 1", 1, "4", ("tp",)))
+        self.assertEqual((rows.splits[0].of, rows.splits[0].dim, rows.splits[0].region), ("operand 0", 2, split.region))
+        alike = [each for each in plan.choices if split.region in [own.region for own in each.splits]]
+        self.assertEqual(split.others, len(alike) - 1)
+        self.assertEqual(columns.why, f"operand 1, dim 1: 4 split over tp, as in {split.others} others")
+        self.assertIn(f"operand 1, dim 1: its factor of 4 is split over tp, as in {split.others} others", plan.explain("node_linear"))
+        self.assertNotIn("node_add_6", chosen, "the norm runs whole")
+        self.assertEqual({each.operator for each in plan.choices if each.node.startswith("val_")}, {"Weight"})
+        self.assertEqual(shardc.explain(LLAMA).choices, ())
+        self.assertEqual(shardc.compile(LLAMA, self.folder / "a.shard", tp=2).choices, plan.choices)
+
+    def test_takes_files(self):
+        model = onnx.load(LLAMA)
+        for given, kind in ((model, "ModelProto"), (b"abc", "bytes"), (None, "NoneType")):
+            for call in (lambda given=given: shardc.compile(given, self.folder / "a.shard"), lambda given=given: shardc.explain(given),
+                         lambda given=given: shardc.plan(given, "h100:1x4", {"batch": 1, "seq": 64})):  # fmt: skip
+                with self.assertRaisesRegex(TypeError, rf"^model is a {kind}, expected the path of a file: save it first, by onnx.save"):
+                    call()
+        with self.assertRaisesRegex(TypeError, "^out is a NoneType, expected the path of a folder"):
+            shardc.compile(LLAMA, None)
+
     def test_has_the_text_of_phases(self):
         plan = shardc.explain(LLAMA, tp=2)
         self.assertEqual(plan.text("partitioned").count("dist.all_reduce "), plan.count("all_reduce"))
@@ -161,6 +190,12 @@ class Rules(EndToEnd):
             self.assertIn(words, str(caught.exception))
         with self.assertRaises(CompileError):
             assert_plan(plan, "max of everything")
+        for rules in ((), ("",), ("max all_reduce per layer 2", " ")):
+            with self.assertRaisesRegex(ValueError, "there is nothing to check" if not rules else "a rule is empty"):
+                assert_plan(plan, *rules)
+        with self.assertRaisesRegex(TypeError, "^plan is 'model.shard', expected a Plan, as shardc.compile and shardc.explain return it"):
+            assert_plan("model.shard", "max all_reduce per layer 2")
+        assert_plan(shardc.explain(LLAMA), collectives={})
 
 
 if __name__ == "__main__":

@@ -55,6 +55,8 @@ def compile(
     given: dict[str, Flag] = {"tp": tp, "pp": pp, "dp": dp, "cp": cp, "ep": ep, "fsdp": fsdp, "sp": sp, "dims": dims,
                               "topology": topology, "target": target, "weights": weights,
                               "weights_type": weights_type, "serve": serve, **more}  # fmt: skip
+    if not isinstance(out, (str, os.PathLike)):
+        raise TypeError(f"out is a {type(out).__name__}, expected the path of a folder, which is written")
     return _explained(model, _program.flags(given), os.fspath(out))
 
 
@@ -63,8 +65,16 @@ def explain(model: StrPath, **flags: Flag) -> Plan:
     return _explained(model, _program.flags(flags), None)
 
 
+def _file(model: StrPath) -> str:
+    """Its path."""
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model)
+    kind = "bytes" if isinstance(model, (bytes, bytearray)) else type(model).__name__
+    raise TypeError(f"model is a {kind}, expected the path of a file: save it first, by onnx.save(model, 'model.onnx')")
+
+
 def _explained(model: StrPath, flags: Sequence[str], out: Optional[str]) -> Plan:
-    path = os.fspath(model)
+    path = _file(model)
     with tempfile.TemporaryDirectory() as folder:
         file, decisions = Path(folder) / "explain.json", Path(folder) / "plan.json"
         wanted = ["--explain-json", str(file), "--save-plan", str(decisions), *(["-o", out] if out else [])]
@@ -91,7 +101,7 @@ def plan(
     goal: "throughput" (tokens a second for each device), "latency" (the length of a step) or "fit" (the fewest devices).
     more: degrees that are given, and other flags of `shardc plan`.
     """
-    path = os.fspath(model)
+    path = _file(model)
     flags = _program.flags({"topology": topology, "dims": dims, "goal": goal, **more})
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "candidates.json"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 from . import _program
+from .choices import Choice, read_choices
 
 Size = Union[int, str, None]
 PHASES = ("raw", "imported", "sharded", "staged", "partitioned", "lowered", "packaged")
@@ -112,6 +113,14 @@ class Plan:
     """The folder that was written, if any."""
     json: Mapping[str, Any] = field(repr=False)
     """All that --explain-json says."""
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """What splits each node and weight, in the plan's order; those that run whole on each rank are not there.
+
+            {each.node: each.why for each in plan.choices if each.operator == "MatMul"}
+        """
+        return read_choices(self.json["plan"])
 
     @property
     def world_size(self) -> int:

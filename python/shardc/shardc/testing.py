@@ -27,7 +27,7 @@ def assert_plan(
     structures: Optional[Mapping[str, int]] = None,
     no_warnings: bool = False,
 ) -> None:
-    """Raises AssertionError, with what was found, unless the plan keeps all that is given.
+    """Raises AssertionError, with what was found, unless the plan keeps all that is given; ValueError where that is nothing.
 
     rules: of `shardc lint`: "max all_reduce per layer 2", "no all_gather of weights",
         "no collective between nodes except dp, pp", "memory per rank <= 40 GiB".
@@ -38,6 +38,12 @@ def assert_plan(
     no_warnings: the compiler had none.
     """
     __tracebackhide__ = True  # pytest shows the caller
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan is {plan!r}, expected a Plan, as shardc.compile and shardc.explain return it")
+    if any(not rule.strip() for rule in rules):
+        raise ValueError("a rule is empty: expected one such as 'max all_reduce per layer 2'")
+    if not rules and not no_warnings and all(each is None for each in (mesh, collectives, max_weight_bytes, structures)):
+        raise ValueError("there is nothing to check: give rules, mesh, collectives, max_weight_bytes, structures or no_warnings")
     wrong = []
     if mesh is not None and dict(mesh) != dict(plan.mesh):
         wrong.append(f"mesh: expected {dict(mesh)}, found {dict(plan.mesh)}")
