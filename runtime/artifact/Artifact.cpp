@@ -124,7 +124,8 @@ Status Artifact::openPrograms(KnowsKernel knowsKernel) {
     std::string path = joinPath(folder, stage.program);
     // A private copy: what was checked cannot change any more.
     std::string text;
-    SHARDC_RETURN_IF_ERROR(readSmallFile(path, kMaxProgramBytes, text));
+    if (Status read = readSmallFile(path, kMaxProgramBytes, text); !read.isOk())
+      return artifactError(read.message(), "; copy the artifact again");
     SHARDC_RETURN_IF_ERROR(checkHash(path, std::as_bytes(std::span(text)),
                                      stage.bytes, stage.hash));
     AlignedBuffer copy;

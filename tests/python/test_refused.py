@@ -16,6 +16,13 @@ NO_IDS = (([1.5], TypeError, "whole numbers"), (["5"], TypeError, "whole numbers
           ([WORDS], ValueError, f"no token {WORDS}: expected 0 to {WORDS - 1}"))  # fmt: skip
 
 
+class DLPack:
+    """Of another framework."""
+
+    def __init__(self, array):
+        self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+
 class Inputs(Kept):
     def setUp(self):
         self.whole = self.session(WHOLE)
@@ -56,6 +63,18 @@ class Inputs(Kept):
         self.refuses(shardrt.InvalidArgument, f"^input 'input_ids': there is no row {WORDS} in a table of {WORDS}", pool.step,
                      [shardrt.Row(sequence, given)])  # fmt: skip
         self.assertEqual(len(sequence), 0)
+
+    def test_types(self):
+        """Nothing is converted; how to is said."""
+        expects = r"^input 'input_ids': expected int64 \[batch, sequence\], found "
+        for found, why in ((np.array([PROMPT], np.int32), r"int32 \[1, 3\]: convert it by \.astype\(np\.int64\)$"),
+                           (np.array([PROMPT], np.float32), r"float32 \[1, 3\]: convert it by \.astype\(np\.int64\)$"),
+                           (np.int16(5), r"int16 \[\]: convert it by"),
+                           (DLPack(np.array([PROMPT], np.int32)), r"int32 \[1, 3\]: convert it to int64$")):  # fmt: skip
+            self.refuses(shardrt.InvalidArgument, expects + why, self.run_ids, found)
+        pool = self.opened(self.session().pool, 64)
+        row = shardrt.Row(pool.sequence(), {"input_ids": np.array([PROMPT], np.int32)})
+        self.refuses(shardrt.InvalidArgument, r"'input_ids': expected int64 .*: convert it by \.astype\(np\.int64\)$", pool.step, [row])
 
     def test_what_a_run_has(self):
         given = {"input_ids": [PROMPT], "attention_mask": [[1] * 3]}
@@ -130,10 +149,14 @@ class Texts(Kept):
                              ("stop_ids is .'a'.", {"stop_ids": ["a"]}), ("stop is 5, expected a string", {"stop": 5}),
                              ("logit_bias is None, expected numbers by id", {"logit_bias": None}), ("a token of logit_bias is 'a'", {"logit_bias": {"a": 1}}),
                              ("the bias of token 5 is 'a'", {"logit_bias": {5: "a"}}), ("cancellation is 5", {"cancellation": 5}),
+                             ("there is no option 'max_new_tokens': did you mean 'max_tokens'?", {"max_new_tokens": 2}),
+                             ("there is no option 'zzz', but temperature, ", {"zzz": 2}),
                              ("inputs is 5, expected a Sequence", {"inputs": 5})):  # fmt: skip
             self.refuses(TypeError, why, generator.generate, [PROMPT], **options)
+        self.refuses(TypeError, "there is no option 'max_new_tokens'", generator.stream, [PROMPT], max_new_tokens=2)
         for why, options in (("n is 1000000000, expected 1 to 1024", {"n": 10**9}), ("beams is 2000, expected 1 to 1024", {"beams": 2000}),
                              ("max_tokens is 0, expected 1 to 2147483647", {"max_tokens": 0}), ("max_tokens is 10", {"max_tokens": 10**12}), ("no token -1", {"stop_ids": [-1]}),
+                             (f"stop_ids has token {WORDS}, expected 0 to {WORDS - 1}", {"stop_ids": [5, WORDS]}),
                              ("top_p is nan", {"top_p": math.nan}), ("temperature is inf", {"temperature": math.inf})):  # fmt: skip
             self.refuses(shardrt.InvalidArgument, why, generator.generate, [PROMPT], **options)
         first = generator.generate([PROMPT], max_tokens=1)[0].ids[0]

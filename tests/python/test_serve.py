@@ -1,5 +1,6 @@
 """`shardrt serve`: what clients of OpenAI and KServe ask, against a plain loop over ONNX Runtime."""
 
+import gzip
 import shutil
 import subprocess
 import sys
@@ -229,10 +230,41 @@ class Completions(Asked):
         for answer, status, why in ((self.client.get("/nowhere"), 404, "there is no path /nowhere"),
                                     (self.client.get("/v1/completions"), 405, "GET is no method of /v1/completions, expected POST")):  # fmt: skip
             self.assertEqual((answer.status_code, answer.json()["error"]["message"]), (status, why))
-        for body in (b"", b"{", b"[]", b'"a"', b"\xff\xfe", b"[" * 100000, b'{"model": NaN}'):
-            answer = self.client.post("/v1/completions", content=body, headers={"content-type": "application/json"})
+        refused("stop_token_ids has token 40, expected 0 to 39", stop_token_ids=[3, 40])
+        refused("stop_token_ids has token -1, expected 0 to 39", stop_token_ids=[-1])
+        for message in ({"role": "user", "content": None}, {"role": "user"}, {"role": "assistant", "content": None}):
+            self.refused("/v1/chat/completions", 400, f"^messages.0: a message of role {message['role']} has no content, expected a text$",
+                         messages=[message])  # fmt: skip
+        self.ask("/v1/chat/completions", messages=[{"role": "assistant", "content": None, "tool_calls": [{"id": "a"}]},
+                                                   {"role": "user", "content": "a"}], max_tokens=1)  # fmt: skip
+        for body in (b"", b"{", b"[]", b'"a"', b'{"model": NaN}'):
+            answer = self.post(body)
             self.assertEqual(answer.status_code, 400, body[:20])
             self.assertTrue(answer.json()["error"]["message"])
+
+    def post(self, body, **headers):
+        return self.client.post("/v1/completions", content=body, headers={"content-type": "application/json", **headers})
+
+    def test_bodies_that_are_no_json(self):
+        request = b'{"model": "served", "prompt": "%s", "max_tokens": 1}'
+        for body, why in ((request % b"\xe9", "it is not UTF-8: byte 0xe9 at 31"), (b"[" * 100000, "it is nested too deeply"),
+                          (b"\xff\xfe", "it is not UTF-8: byte 0xff at 0"),
+                          (request[:-1] + b', "seed": ' + b"9" * 5000 + b"}", "a number has too many digits")):  # fmt: skip
+            answer = self.post(body)
+            self.assertEqual((answer.status_code, answer.json()["error"]["message"]), (400, f"the request is no JSON: {why}"))
+        answer = self.post(gzip.compress(request % b"a"), **{"content-encoding": "gzip"})
+        self.assertEqual(answer.status_code, 400)
+        self.assertEqual(answer.json()["error"]["message"],
+                         "the request is no JSON: it is encoded as gzip, which is not supported: send it as it is")  # fmt: skip
+
+    def test_heads(self):
+        for path in ("/", "/health/live", "/health/ready", "/v2/health/live", "/status", "/metrics", "/v1/models", "/v2/models/served"):
+            answer = self.client.head(path)
+            self.assertEqual((answer.status_code, answer.content), (200, b""), path)
+        self.assertEqual(self.client.head("/v1/models/x").status_code, 404)
+        answer = self.client.request("HEAD", "/v1/completions")
+        self.assertEqual((answer.status_code, answer.headers["allow"]), (405, "POST"))
+        self.assertEqual(self.client.get("/openapi.json").status_code, 200)
 
     def test_half_a_surrogate_pair(self):
         half, whole = r"\ud800", "half of a surrogate pair"
@@ -383,12 +415,14 @@ class Keys(Asked):
     FLAGS = ("--positions", 400, "--api-key", "secret", "--name", "served")
 
     def test_a_key(self):
-        for headers in ({}, {"authorization": "Bearer other"}, {"authorization": "secret"}):
+        for headers in ({}, {"authorization": "Bearer other"}, {"authorization": "secret"}, {"authorization": "Basic secret"},
+                        {"authorization": "Bearer"}, {"authorization": "Bearersecret"}):  # fmt: skip
             for path in ("/v1/models", "/metrics", "/status"):
                 answer = self.client.get(path, headers=headers)
                 self.assertEqual(answer.status_code, 401)
                 self.assertEqual(answer.headers["www-authenticate"], "Bearer")
-        self.assertEqual(self.client.get("/v1/models", headers={"authorization": "Bearer secret"}).status_code, 200)
+        for scheme in ("Bearer", "bearer", "BEARER "):
+            self.assertEqual(self.client.get("/v1/models", headers={"authorization": f"{scheme} secret"}).status_code, 200)
         self.assertEqual(self.client.get("/health/ready").status_code, 200)
 
 

@@ -43,6 +43,17 @@ def _operand(name: str, value: Any, infos: Mapping[str, ValueInfo]) -> tuple[Arr
     return array, name_of(array.dtype), None
 
 
+def _check_type(name: str, value: Any, array: Array, type_name: str, infos: Mapping[str, ValueInfo]) -> None:
+    """Nothing is converted: how to is said as whoever has the array would."""
+    info = infos.get(name)
+    if info is None or type_name == info.dtype:
+        return
+    module = "np" if hasattr(np, info.dtype) or info.dtype == "bool" else "ml_dtypes"
+    how = f"convert it by .astype({module}.{info.dtype})" if isinstance(value, (np.ndarray, np.generic)) else f"convert it to {info.dtype}"
+    shape = ", ".join(map(str, array.shape))
+    raise InvalidArgument(f"input '{name}': expected {info.dtype} [{', '.join(info.dims)}], found {type_name} [{shape}]: {how}")
+
+
 def _listed(name: str, value: Any, info: ValueInfo) -> Array:
     """Numbers, as the input is, where it has them all: integers may become floats, and 16-bit floats of them; no float becomes
     an integer, and no integer another one."""
@@ -83,6 +94,7 @@ class Inputs:
                 raise TypeError(f"input '{name}' has type {type_name}, expected one of {', '.join(NAMES)}")
             if not array.dtype.isnative:
                 raise TypeError(f"input '{name}' has the other byte order: convert it by .astype(...)")
+            _check_type(name, value, array, type_name, infos)
             dense = np.ascontiguousarray(array).reshape(array.shape)  # a copy where strides say so
             dims = (ctypes.c_int64 * dense.ndim)(*dense.shape)
             self._held += [dense, holder, dims]

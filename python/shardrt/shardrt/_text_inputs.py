@@ -13,11 +13,25 @@ import numpy as np
 
 from ._tensors import Array
 from ._types import dtype_of
+from .errors import InvalidArgument
 from .session import ValueInfo
 
 _TOKENS = ("input_ids", "decoder_input_ids", "tokens", "token_ids", "ids")
 _INTEGERS = ("int32", "int64")
 _ROLES = ("input_ids", "attention_mask", "position_ids", "use_cache")
+
+
+def given_words(outputs: Iterable[ValueInfo], logits: Optional[str]) -> Optional[int]:
+    """Tokens that there are logits for; of the first output that is no cache, if none is named. None: that is not known."""
+    found = next((info for info in outputs if not info.is_cache and logits in (None, info.name)), None)
+    return int(found.dims[-1]) if found is not None and found.dims and found.dims[-1].isdigit() else None
+
+
+def check_stop_ids(name: str, ids: Iterable[int], words: Optional[int]) -> None:
+    """Whether the model may give them."""
+    other = next((token for token in ids if token < 0 or (words is not None and token >= words)), None)
+    if other is not None:
+        raise InvalidArgument(f"{name} has token {other}, expected {'ids from 0' if words is None else f'0 to {words - 1}'}")
 
 
 class TextInputs:

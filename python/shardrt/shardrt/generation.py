@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from . import _checks
 from .sampling import Sampling
@@ -50,6 +52,16 @@ class Options(Sampling):
                 raise ValueError(f"n is {self.n}, expected no more than there are beams, {self.beams}")
             if self.stop or self.temperature or self.top_logprobs:
                 raise ValueError("beams take no stop strings, temperature or top_logprobs: they are a search for likely tokens")
+
+
+def options_of(given: Mapping[str, Any]) -> Options:
+    """Of keywords."""
+    known = [each.name for each in fields(Options)]
+    other = next((name for name in given if name not in known), None)
+    if other is not None:
+        near = difflib.get_close_matches(other, known, 1)
+        raise TypeError(f"there is no option {other!r}" + (f": did you mean {near[0]!r}?" if near else f", but {', '.join(known)}"))
+    return Options(**given)
 
 
 @dataclass(frozen=True)

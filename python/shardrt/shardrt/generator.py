@@ -24,10 +24,10 @@ from ._groups import Group, Prompt, Samples, collect
 from ._held import Closing
 from ._replicas import side_by_side
 from ._steps import RequestSteps, RowSteps, Steps
-from ._text_inputs import TextInputs
+from ._text_inputs import TextInputs, check_stop_ids, given_words
 from .cancellation import Cancellation
 from .errors import Cancelled, DeadlineExceeded
-from .generation import Generation, Options, Piece
+from .generation import Generation, Options, Piece, options_of
 from .sequences import Pool
 from .session import Session
 from .tokenizer import Tokenizer
@@ -105,6 +105,7 @@ class Generator(Closing):
         try:
             self._inputs = TextInputs(self.session.inputs, files.inputs)
             self._logits = _logits(self.session, files.logits)
+            self._given = given_words(self.session.outputs, self._logits)
         except ValueError:
             self.close()
             raise
@@ -143,7 +144,7 @@ class Generator(Closing):
 
         All prompts are in one batch; what a prompt gets does not depend on the others.
         """
-        asked = Options(**options)
+        asked = options_of(options)
         if isinstance(prompts, str) and asked.n > 1:
             raise ValueError("n texts are a list: give the prompt in a list as well")
         made = self._prompts(prompts, inputs, asked)
@@ -163,7 +164,7 @@ class Generator(Closing):
         **options: Unpack[OptionsKeywords],
     ) -> Iterator[Piece]:
         """The same token by token, as they come; who stops listening ends it."""
-        asked = Options(**options)
+        asked = options_of(options)
         if asked.beams > 1:
             raise ValueError("beams are known at their end: use generate")
         return self._run(self._prompts(prompts, inputs, asked), cancellation, [])
@@ -270,6 +271,7 @@ class Generator(Closing):
             raise ValueError(f"inputs are for {len(inputs)} prompts, expected {len(given)}")
         if options.stop and self.tokenizer is None:
             raise ValueError("stop strings need a tokenizer: give tokenizer=, or stop_ids")
+        check_stop_ids("stop_ids", options.stop_ids, self._given)
         ends = frozenset(options.stop_ids) | (frozenset() if options.ignore_eos else frozenset(self.eos_ids))
         found = []
         for number, prompt in enumerate(given):

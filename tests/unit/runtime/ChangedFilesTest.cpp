@@ -109,8 +109,10 @@ TEST(ChangedFiles, aPipeInPlaceOfAFileIsAnError) {
        {"manifest.json", "stage0.program", "constants.bin"}) {
     const std::string at = artifact.path(name), before = readFile(at);
     fs::remove(at);
-    ASSERT_EQ(mkfifo(at.c_str(), 0600), 0);
     std::unique_ptr<Session> session;
+    status = Session::open(artifact.path(), {}, session);
+    EXPECT_TRUE(has(status, "; ")) << "a remedy: " << status.message();
+    ASSERT_EQ(mkfifo(at.c_str(), 0600), 0);
     status = Session::open(artifact.path(), {}, session);
     EXPECT_TRUE(has(status, std::string(name) + " is not a regular file"))
         << status.message();

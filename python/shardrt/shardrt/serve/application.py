@@ -20,6 +20,7 @@ from .limits import Limits
 from .metrics import Metrics
 from .openai import OpenAI
 from .problems import Problem, invalid, of_error
+from .reads import add_read
 
 PAGE = Path(__file__).with_name("page.html")
 # The page takes nothing from anywhere else.
@@ -52,9 +53,8 @@ def application(engine: Engine, limits: Limits = Limits(), state: State = State(
     async def text() -> Response:
         return PlainTextResponse(metrics.text(engine), media_type="text/plain; version=0.0.4")
 
-    app.add_api_route("/", page, methods=["GET"], include_in_schema=False)
-    app.add_api_route("/status", status, methods=["GET"])
-    app.add_api_route("/metrics", text, methods=["GET"])
+    for path, read in (("/", page), ("/status", status), ("/metrics", text)):
+        add_read(app, path, read)
     _add_problems(app, limits)
     return Guard(app, limits, metrics)
 
@@ -70,8 +70,8 @@ def _add_health(app: FastAPI, engine: Engine, state: State, limits: Limits) -> N
         return JSONResponse({"ready": False, "why": why}, 503, {"Retry-After": str(limits.recovery_seconds)})
 
     for place in ("/health", "/v2/health"):
-        app.add_api_route(f"{place}/live", live, methods=["GET"], response_model=None)
-        app.add_api_route(f"{place}/ready", ready, methods=["GET"], response_model=None)
+        add_read(app, f"{place}/live", live)
+        add_read(app, f"{place}/ready", ready)
 
 
 def _add_problems(app: FastAPI, limits: Limits) -> None:
@@ -85,7 +85,9 @@ def _add_problems(app: FastAPI, limits: Limits) -> None:
         assert isinstance(error, HTTPException)
         headers = dict(error.headers) if isinstance(error.headers, Mapping) else {}
         message, path, kind = str(error.detail), request.url.path, "invalid_request_error"
-        if error.status_code == 404:
+        if error.status_code == 400 and error.__cause__ is not None:  # FastAPI could not read the body
+            message = f"the request is no JSON: {_unread(error.__cause__, request)}"
+        elif error.status_code == 404:
             message, kind = f"there is no path {path}", "not_found_error"
         elif error.status_code == 405:
             message = f"{request.method} is no method of {path}, expected {headers.get('Allow', 'another one')}"
@@ -102,6 +104,18 @@ def _add_problems(app: FastAPI, limits: Limits) -> None:
     app.add_exception_handler(Gone, gone)
     for kind in (Problem, Error, ValueError, TypeError, RuntimeError, TimeoutError, Exception):
         app.add_exception_handler(kind, raised)
+
+
+def _unread(error: BaseException, request: Request) -> str:
+    """Why a body is no JSON."""
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding != "identity":
+        return f"it is encoded as {encoding}, which is not supported: send it as it is"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8: byte {error.object[error.start]:#04x} at {error.start}"
+    return "a number has too many digits" if "digits" in str(error) else str(error)
 
 
 def _said(error: Mapping[str, Any]) -> Problem:

@@ -12,7 +12,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from .. import _model_files
-from .._text_inputs import TextInputs
+from .._text_inputs import TextInputs, given_words
 from .._types import dtype_of
 from ..server import Reopen, Server
 from ..session import Session
@@ -51,11 +51,14 @@ class Engine:
         self.others: tuple[str, ...] = ()
         """What a text has beside its tokens: what an encoder gave."""
         self.start_id = files.start_id
+        self.given_words: Optional[int] = None
+        """Tokens that a decoder may give."""
         self.server: Optional[Server] = None
         self.requests: Optional[Requests] = None
         if session.page:
             texts = TextInputs(session.inputs, files.inputs)
             self.others, self._words = texts.others, texts.words
+            self.given_words = given_words(session.outputs, files.logits)
             self.server = Server(session, logits=files.logits, keeps_texts=False, reopen=reopen, most_waiting=most_waiting, **server)
         else:
             self._words = next((info.num_rows for info in session.inputs if info.name == "input_ids"), None)

@@ -75,8 +75,8 @@ class Guard:
         key = self._limits.api_key
         if key is None or scope["path"] in OPEN:
             return
-        given = dict(scope["headers"]).get(b"authorization", b"")
-        if not hmac.compare_digest(given, b"Bearer " + key.encode()):
+        scheme, _, given = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), key.encode()):
             raise Problem(401, "a key is needed: Authorization: Bearer KEY", kind="authentication_error",
                           headers={"WWW-Authenticate": "Bearer"})  # fmt: skip
 

@@ -21,6 +21,7 @@ from .engine import Engine
 from .events import unless_gone
 from .metrics import Metrics
 from .problems import HALF, Problem, invalid
+from .reads import add_read
 from .tensors import TYPES, Parameters, TensorAsked, array_of
 from .texts import Texts, Wanted
 
@@ -55,10 +56,10 @@ class KServe:
 
     def routes(self) -> APIRouter:
         router = APIRouter(prefix="/v2")
-        router.add_api_route("", self.server, methods=["GET"])
+        add_read(router, "", self.server)
         for place in ("/models/{name}", "/models/{name}/versions/{version}"):
-            router.add_api_route(place, self.metadata, methods=["GET"])
-            router.add_api_route(f"{place}/ready", self.ready, methods=["GET"], response_model=None)
+            add_read(router, place, self.metadata)
+            add_read(router, f"{place}/ready", self.ready)
             router.add_api_route(f"{place}/infer", self.infer, methods=["POST"], response_model=None)
         return router
 

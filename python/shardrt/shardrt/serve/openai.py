@@ -13,6 +13,7 @@ import numpy as np
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
+from .._text_inputs import check_stop_ids
 from ..encoding import run_texts
 from ..texts import Chooser, Token
 from .engine import Engine
@@ -20,6 +21,7 @@ from .events import Events, event, in_json, unless_gone
 from .limits import Limits
 from .metrics import Metrics
 from .problems import Problem, invalid
+from .reads import add_read
 from .requests import ChatAsked, CompletionAsked, EmbeddingAsked, Prompts, TextAsked
 from .tensors import array_of
 from .texts import Piece, Texts, Wanted, Whole
@@ -32,8 +34,8 @@ class OpenAI:
 
     def routes(self) -> APIRouter:
         router = APIRouter(prefix="/v1")
-        router.add_api_route("/models", self.models, methods=["GET"])
-        router.add_api_route("/models/{name:path}", self.model, methods=["GET"])
+        add_read(router, "/models", self.models)
+        add_read(router, "/models/{name:path}", self.model)
         router.add_api_route("/completions", self.completions, methods=["POST"], response_model=None)
         router.add_api_route("/chat/completions", self.chat, methods=["POST"], response_model=None)
         router.add_api_route("/embeddings", self.embeddings, methods=["POST"], response_model=None)
@@ -153,6 +155,7 @@ class OpenAI:
             raise invalid("stop strings need a tokenizer: start the server with --tokenizer, or give stop_token_ids", "stop")
         if "" in stops:
             raise invalid("a stop string is empty", "stop")
+        check_stop_ids("stop_token_ids", asked.stop_token_ids, engine.given_words)
         room = engine.room
         for ids in prompts:
             if len(ids) + (most or 1) > room:

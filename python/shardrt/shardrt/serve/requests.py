@@ -110,6 +110,13 @@ class Message(BaseModel):
     role: str
     content: Union[str, list[dict[str, Any]], None] = None
 
+    @model_validator(mode="after")
+    def _has_content(self) -> Message:
+        """But for calls of tools, which an answer may be alone."""
+        if self.content is None and not (self.role == "assistant" and (self.model_extra or {}).get("tool_calls")):
+            raise ValueError(f"a message of role {self.role} has no content, expected a text")
+        return self
+
     def plain(self) -> dict[str, Any]:
         """With its content as text."""
         content = self.content
