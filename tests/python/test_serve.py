@@ -248,7 +248,7 @@ class Completions(Asked):
     def test_bodies_that_are_no_json(self):
         request = b'{"model": "served", "prompt": "%s", "max_tokens": 1}'
         for body, why in ((request % b"\xe9", "it is not UTF-8: byte 0xe9 at 31"), (b"[" * 100000, "it is nested too deeply"),
-                          (b"\xff\xfe", "it is not UTF-8: byte 0xff at 0"),
+                          (b'"\xff"', "it is not UTF-8: byte 0xff at 1"),
                           (request[:-1] + b', "seed": ' + b"9" * 5000 + b"}", "a number has too many digits")):  # fmt: skip
             answer = self.post(body)
             self.assertEqual((answer.status_code, answer.json()["error"]["message"]), (400, f"the request is no JSON: {why}"))

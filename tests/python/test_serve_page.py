@@ -1,12 +1,15 @@
 """The page of `shardrt serve`, in a browser."""
 
+import json
+import math
 import os
 import shutil
 import signal
 import unittest
+from collections import Counter
 from pathlib import Path
 
-from tests.e2e.caches import VOCABULARY
+from tests.e2e.caches import HEADS, SIZE, VOCABULARY
 from tests.python.browser import Browser
 from tests.python.http_server import serve
 from tests.python.served_texts import ServedTexts
@@ -15,6 +18,18 @@ from tests.python.small_tokenizers import letters
 
 @unittest.skipUnless(shutil.which("chromium"), "no chromium")
 class Page(ServedTexts):
+    def check_plan(self, browser):
+        """What the compiler says of the artifact: collectives by kind, axis and size, and bytes of each rank."""
+        said = json.loads((self.artifact / "manifest.json").read_text())
+        expected = Counter((each["kind"], each["axis"], each["bytes"].replace('"', "")) for each in said["collectives"])
+        self.assertGreater(sum(expected.values()), 1)
+        rows = browser.run("[...document.querySelectorAll('#talks tbody tr')].map(row => [...row.cells].map(cell => cell.innerText))")
+        self.assertEqual({tuple(what): int(count) for count, *what in rows}, expected)
+        boxes = browser.run("[...document.querySelectorAll('.rank')].map(box => [...box.querySelectorAll('small')].map(line => line.innerText))")
+        held = 2 * 2 * HEADS // 2 * SIZE * 4 * 400  # keys and values of two layers and half of the heads, of all positions
+        for number, (box, rank) in enumerate(zip(boxes, said["ranks"], strict=True)):
+            self.assertEqual(box, [f"tp {number}", f"{math.ceil(rank['weight_bytes'] / 1024)} KiB weights", f"{math.ceil(held / 1024)} KiB KV"])
+
     def test_shows_and_asks(self):
         server = serve(self, self.artifact, "--positions", 400, "--api-key", "secret")
         browser = Browser(self)
@@ -35,6 +50,7 @@ class Page(ServedTexts):
         browser.wait_for("[...document.querySelectorAll('.figure')].some(box => /^[1-9].*tokens so far/s.test(box.innerText))")
         self.assertIn("2/2", browser.run("document.getElementById('figures').innerText"))
         self.assertEqual(browser.run("document.querySelectorAll('.rank').length"), 2)
+        self.check_plan(browser)
         if "SHARDC_SCREENSHOTS" in os.environ:
             browser.screenshot(Path(os.environ["SHARDC_SCREENSHOTS"]) / "serve.png")
         server.send_signal(signal.SIGKILL)

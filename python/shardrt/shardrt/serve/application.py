@@ -53,7 +53,10 @@ def application(engine: Engine, limits: Limits = Limits(), state: State = State(
     async def text() -> Response:
         return PlainTextResponse(metrics.text(engine), media_type="text/plain; version=0.0.4")
 
-    for path, read in (("/", page), ("/status", status), ("/metrics", text)):
+    async def plan() -> dict[str, Any]:
+        return engine.plan
+
+    for path, read in (("/", page), ("/status", status), ("/plan", plan), ("/metrics", text)):
         add_read(app, path, read)
     _add_problems(app, limits)
     return Guard(app, limits, metrics)

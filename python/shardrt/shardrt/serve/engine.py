@@ -17,6 +17,7 @@ from .._types import dtype_of
 from ..server import Reopen, Server
 from ..session import Session
 from ..tokenizer import Tokenizer
+from .plan import plan_of
 from .problems import invalid
 from .whole import Requests
 
@@ -63,6 +64,10 @@ class Engine:
         else:
             self._words = next((info.num_rows for info in session.inputs if info.name == "input_ids"), None)
             self.requests = Requests(session, most_waiting, reopen)
+        counts = self.server.counts() if self.server is not None else None
+        positions = counts.pages // session.num_replicas * session.page if counts is not None else None
+        self.plan = plan_of(self.manifest, session._needs_of_ranks(), positions)
+        """Who talks to whom, and what ranks hold, as the page shows it."""
         self.context, self._most_tokens, self._most_length = files.context, most_tokens, most_length
 
     @property
