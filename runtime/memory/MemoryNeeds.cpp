@@ -209,10 +209,12 @@ std::string cacheText(std::span<const MemoryNeed> needs,
   const NeededBytes &needed = all.needed;
   if (needed.cachePosition <= 0)
     return "";
-  return needed.caches == 0
-             ? message("; KV caches take ", needed.cachePosition,
-                       " bytes a position at batch 1 on top")
-             : message("; there would be ", roomText(needs, all.number));
+  if (needed.caches == 0)
+    return message("; KV caches take ", needed.cachePosition,
+                   " bytes a position at batch 1 on top");
+  const bool isTooMany = needed.bytes() - needed.caches <= all.freeBytes;
+  return message("; there would be ", roomText(needs, all.number),
+                 isTooMany ? ": ask for no more" : "");
 }
 
 Status checkMemory(std::span<const MemoryNeed> needs) {

@@ -385,7 +385,7 @@ class RunInputs(Run):
 
     def test_more_positions_than_the_model_has(self):
         self.write(*[self.ids(1, 200)] * 3)
-        self.assert_run_fails(ARTIFACT, "guard", "Slice", "sequence", "at most 128", "200")
+        self.assert_run_fails(FLAGS, "guard", "Slice", "sequence", "at most 128", "200")
 
     def test_as_many_positions_as_the_model_has(self):
         self.write(*[self.ids(1, 128)] * 3)
@@ -393,11 +393,11 @@ class RunInputs(Run):
 
     def test_nothing_in_the_batch(self):
         self.write(*[self.ids(0, 4)] * 3)
-        self.assert_run_fails(ARTIFACT, "guard", "batch", "at least 1", "found 0")
+        self.assert_run_fails(FLAGS, "guard", "batch", "at least 1", "found 0")
 
     def test_index_beyond_the_vocabulary(self):
         self.write(self.ids(1, 4) * 99999, self.ids(1, 4), self.ids(1, 4) * 0)
-        self.assert_run_fails(ARTIFACT, "word_embeddings/Gather", "99999", "1024")
+        self.assert_run_fails(FLAGS, "input_ids", "no row 99999", "table of 1024")
 
     def test_outputs_that_differ(self):
         file = self.data / "output_0.pb"

@@ -348,8 +348,8 @@ class Texts(Served):
             generator.stream("a", beams=2)
         with self.assertRaisesRegex(shardrt.InvalidArgument, "no token 45: expected 0 to 39"):
             generator.generate([[VOCABULARY + 5]])
-        generator._inputs.words = None  # as where it is not known how many there are: a rank finds it
-        with self.assertRaisesRegex(shardrt.Error, "node"):
+        generator._inputs.words = None  # as where it is not known how many there are: the step finds it
+        with self.assertRaisesRegex(shardrt.InvalidArgument, "there is no row 45 in a table of 40"):
             generator.generate([[VOCABULARY + 5]])
         self.assertEqual(generator.generate([PROMPT], max_tokens=3)[0].ids, self.reference.greedy(PROMPT, 3), "and goes on")
         without = self.open(tokenizer=False)

@@ -55,7 +55,7 @@ class Flags(unittest.TestCase):
         self.refused("there is no token 99999: expected 0 to 1023", "generate", ARTIFACT, "--prompt-ids=99999")
         self.refused("n is 5000, expected 1 to 1024", "generate", ARTIFACT, "--prompt-ids=5", "--n", 5000)
         self.refused("artifact is '', which is no path", "generate", "", "--prompt-ids=5")
-        self.refused(r"need \d+ bytes on device 0 .* of KV caches.*room for \d+ positions", "serve", ARTIFACT, "--positions", 10_000_000,
+        self.refused(r"need \d+ bytes on device 0 .* of KV caches.*room for \d+ positions .*: ask for no more$", "serve", ARTIFACT, "--positions", 10_000_000,
                      "--port", 0, SHARDC_HOST_MEMORY="100M")  # fmt: skip
 
     def test_a_port_that_is_taken(self):
