@@ -104,10 +104,15 @@ ReplicaServer::Flight &ReplicaServer::begin(const StepPlan &step) {
   flight.isTrial = !suspects.empty();
   flight.since = Clock::now();
   for (const StepPlan::Row &row : step.rows) {
-    flight.texts.push_back(running[row.sequence]);
-    flight.counts.push_back(row.count);
-    flight.tokens += row.count;
-    running[row.sequence]->inFlight = row.count;
+    const Text &text = running[row.sequence];
+    // What it begins with may have grown since the step was planned: of other texts
+    // steps end meanwhile.
+    const int64_t count =
+        std::min(row.count, std::ssize(text->all) - text->sequence->length());
+    flight.texts.push_back(text);
+    flight.counts.push_back(count);
+    flight.tokens += count;
+    text->inFlight = count;
   }
   turn = step.admitted > 0 || step.rows.empty() ? 0 : step.rows[0].sequence + 1;
   return flight;

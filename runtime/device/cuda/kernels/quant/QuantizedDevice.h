@@ -144,7 +144,7 @@ struct QuantizedBlocks {
   }
   /// Whether each `run` elements along the dim are of one block.
   bool keepsRuns(int64_t run) const {
-    return size % run == 0 && (size == 0 || global.keepsRuns(run));
+    return size % run == 0 && (size == 0 || global.largestRun(run) == run);
   }
 };
 
