@@ -2,11 +2,11 @@
 
 #include "compiler/import/ExternalData.h"
 
+#include "compiler/files/SourceFile.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-
-#include <fcntl.h>
 
 namespace shardc::importer {
 namespace fs = llvm::sys::fs;
@@ -93,31 +93,8 @@ llvm::Expected<DataRange> ExternalData::resolve(const TensorPlace &place,
   return range;
 }
 
-/// Of a few rows of a weight a system would read some MB more, ahead of what
-/// nobody asks for: models have thousands of weights.
-static std::error_code readInto(llvm::StringRef file, int64_t offset,
-                                std::string &bytes) {
-  constexpr size_t kFewBytes = 1 << 16;
-  llvm::Expected<fs::file_t> opened = fs::openNativeFileForRead(file);
-  if (!opened)
-    return llvm::errorToErrorCode(opened.takeError());
-  if (bytes.size() <= kFewBytes)
-    (void)posix_fadvise(*opened, 0, 0, POSIX_FADV_RANDOM);
-  std::error_code error;
-  for (size_t at = 0; at < bytes.size() && !error;) {
-    llvm::Expected<size_t> count =
-        fs::readNativeFileSlice(*opened, {bytes.data() + at, bytes.size() - at},
-                                static_cast<uint64_t>(offset) + at);
-    if (!count)
-      error = llvm::errorToErrorCode(count.takeError());
-    else if (*count == 0)
-      error = std::make_error_code(std::errc::io_error); // it ends before
-    else
-      at += *count;
-  }
-  (void)fs::closeFile(*opened);
-  return error;
-}
+/// As those of norms and biases.
+static constexpr size_t kFewBytes = 1 << 16;
 
 llvm::Expected<std::string> ExternalData::read(const DataRange &range) const {
   if (range.length == 0)
@@ -125,9 +102,13 @@ llvm::Expected<std::string> ExternalData::read(const DataRange &range) const {
   llvm::SmallString<128> full(folder);
   path::append(full, range.file);
   std::string bytes(static_cast<size_t>(range.length), '\0');
-  if (std::error_code error = readInto(full, range.offset, bytes))
+  files::SourceFile source(full.str().str());
+  if (bytes.size() <= kFewBytes) // models have thousands of weights
+    source.readsLittle();
+  if (std::string why = source.read(range.offset, {bytes.data(), bytes.size()});
+      !why.empty())
     return llvm::createStringError("its data file '" + range.file +
-                                   "' cannot be read: " + error.message());
+                                   "' cannot be read: " + why);
   return bytes;
 }
 

@@ -1,10 +1,9 @@
 #include "compiler/quantize/QuantizedFile.h"
 
 #include "compiler/files/OutputFile.h"
+#include "compiler/files/SourceFile.h"
 #include "compiler/quantize/MatrixQuantizer.h"
 #include "dialects/onnx/QuantizedMatrix.h"
-
-#include "llvm/Support/FileSystem.h"
 
 #include <map>
 
@@ -21,41 +20,6 @@ std::string pathOf(StringRef file, const std::string &modelFolder,
   return file == onnx::kQuantizedFile ? quantizedFile
                                       : modelFolder + "/" + file.str();
 }
-
-namespace {
-
-/// A file that is read from anywhere.
-class SourceFile {
-public:
-  SourceFile(std::string path, StringRef name)
-      : name(name.str()), handle(llvm::sys::fs::openNativeFileForRead(path)) {}
-  ~SourceFile() {
-    if (handle)
-      llvm::sys::fs::closeFile(*handle);
-  }
-
-  std::string read(uint64_t offset, llvm::MutableArrayRef<char> to) {
-    if (!handle)
-      return "cannot read " + name + ": " + llvm::toString(handle.takeError());
-    while (!to.empty()) {
-      llvm::Expected<size_t> got =
-          llvm::sys::fs::readNativeFileSlice(*handle, to, offset);
-      if (!got)
-        return "cannot read " + name + ": " + llvm::toString(got.takeError());
-      if (*got == 0)
-        return "cannot read " + name + ": it ends before its weights do";
-      to = to.drop_front(*got);
-      offset += *got;
-    }
-    return "";
-  }
-
-private:
-  std::string name;
-  llvm::Expected<llvm::sys::fs::file_t> handle;
-};
-
-} // namespace
 
 std::string writeQuantizedFile(ModuleOp module, const std::string &modelFolder,
                                const std::string &path,
@@ -88,11 +52,13 @@ std::string writeQuantizedFile(ModuleOp module, const std::string &modelFolder,
         ownScales.assign(matrix.scaleBytes(), '\0');
         continue;
       }
-      SourceFile source(modelFolder + "/" + matrix.file.str(), matrix.file);
-      MatrixQuantizer quantizer(
-          matrix, [&](uint64_t offset, llvm::MutableArrayRef<char> to) {
-            return source.read(matrix.offset + offset, to);
-          });
+      files::SourceFile source(modelFolder + "/" + matrix.file.str());
+      MatrixQuantizer quantizer(matrix, [&](uint64_t offset,
+                                            llvm::MutableArrayRef<char> to) {
+        const std::string why = source.read(matrix.offset + offset, to);
+        return why.empty() ? why
+                           : "cannot read " + matrix.file.str() + ": " + why;
+      });
       problem = quantizer.writeData(out);
       if (!problem.empty())
         return;

@@ -162,9 +162,9 @@ Status readBatchInputs(const Json &json, Manifest &manifest) {
   const Json *inputs = find(json, "batch_inputs");
   if (!inputs)
     return Status::ok();
-  manifest.hasIndependentRows = inputs->is_array();
   if (!inputs->is_array())
     return manifestError("batch_inputs: expected numbers of inputs");
+  manifest.hasIndependentRows = true;
   for (const Json &input : *inputs) {
     if (!input.is_number_unsigned() || input.get<uint64_t>() > UINT32_MAX)
       return manifestError("batch_inputs: expected numbers of inputs");

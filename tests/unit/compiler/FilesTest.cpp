@@ -1,6 +1,7 @@
 //===- FilesTest.cpp - Files and folders that appear at once --------------===//
 
 #include "compiler/files/OutputFile.h"
+#include "compiler/files/SourceFile.h"
 #include "compiler/files/StagingFolder.h"
 
 #include <gtest/gtest.h>
@@ -116,6 +117,25 @@ TEST_F(Files, whatAnotherOneFillsStays) {
   ASSERT_EQ(first.publish(), "");
   ASSERT_EQ(second.publish(), "");
   EXPECT_EQ(read(folder / "out" / "a"), "second");
+}
+
+TEST_F(Files, partsAreReadAndNothingBehindTheEnd) {
+  write(folder / "a", "0123456789");
+  SourceFile source(folder / "a");
+  source.readsLittle();
+  std::string part(4, ' ');
+  EXPECT_EQ(source.read(6, {part.data(), part.size()}), "");
+  EXPECT_EQ(part, "6789");
+  EXPECT_EQ(source.read(7, {part.data(), part.size()}),
+            "it ends before its weights do");
+}
+
+TEST_F(Files, whatIsNotThereIsSaidEachTime) {
+  SourceFile source(folder / "none");
+  source.readsLittle();
+  char byte = 0;
+  for (int time : {1, 2})
+    EXPECT_EQ(source.read(0, {&byte, 1}), "No such file or directory") << time;
 }
 
 } // namespace
