@@ -3,9 +3,9 @@ change the answer are an error."""
 
 from __future__ import annotations
 
-from typing import Any, Optional, Union
+from typing import Annotated, Any, Optional, Union
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, TypeAdapter, WithJsonSchema, model_validator
 
 from ..sampling import Sampling
 from .tensors import TensorAsked
@@ -18,7 +18,6 @@ _PLAIN: dict[str, tuple[Any, ...]] = {"suffix": (None, ""), "best_of": (None, 1)
           "dimensions": (None,), "tools": (None, [])}  # fmt: skip
 """Fields that may be there with these values alone."""
 
-Prompts = Union[str, list[str], list[int], list[list[int]]]
 Probability = Field(default=1.0, gt=0, le=1, allow_inf_nan=False)
 
 
@@ -93,6 +92,11 @@ def _prompts(given: Any) -> Any:
     raise ValueError("expected a text, a list of texts, a list of ids, or a list of lists of ids")
 
 
+_PromptTypes = Union[str, list[str], list[int], list[list[int]]]
+Prompts = Annotated[_PromptTypes, PlainValidator(_prompts), WithJsonSchema(TypeAdapter(_PromptTypes).json_schema())]
+"""In the schema as what they are: a plain validator has none in older versions of pydantic."""
+
+
 class CompletionAsked(TextAsked):
     prompt: Prompts
     inputs: Union[list[TensorAsked], list[list[TensorAsked]]] = Field(default_factory=list)
@@ -100,8 +104,6 @@ class CompletionAsked(TextAsked):
     max_tokens: int = Field(default=16, ge=1)
     logprobs: Optional[int] = Field(default=None, ge=0)
     echo: bool = False
-
-    _shape = field_validator("prompt", mode="plain")(_prompts)
 
 
 class Message(BaseModel):
@@ -140,5 +142,3 @@ class ChatAsked(TextAsked):
 class EmbeddingAsked(Asked):
     input: Prompts
     encoding_format: str = Field(default="float", pattern="^(float|base64)$")
-
-    _shape = field_validator("input", mode="plain")(_prompts)
