@@ -122,7 +122,7 @@ class Wheels(unittest.TestCase):
         self.assertEqual(run("shardrun", *command[2:], cwd=self.folder, env=self.clean), said)
         done = subprocess.run([self.bin / "shardrt", *command[1:], "--tokenizer", "tokenizer.json"], cwd=self.folder,
                               env=self.clean, capture_output=True, text=True)  # fmt: skip
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 4)
         self.assertRegex(done.stderr, r"^shardrt generate: tokenizers is not installed .*: pip install 'shardrt\[generate\]'\n$")
 
     def test_libraries_are_in_the_wheel_or_the_systems(self):
