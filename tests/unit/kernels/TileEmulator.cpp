@@ -25,6 +25,7 @@
 
 #include <asm/prctl.h>
 #include <cpuid.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <immintrin.h>
 #include <sys/syscall.h>
@@ -275,9 +276,20 @@ bool run(const Instruction &it) {
 // Where they come from
 //===----------------------------------------------------------------------===//
 
-void giveUp(int signal) { // it happens again, and ends the program
-  ::signal(signal, SIG_DFL);
+// What the program wants to be called for.
+struct sigaction wanted[NSIG];
+
+bool isOurs(int signal) { return signal == SIGILL || signal == SIGSEGV; }
+
+int setAction(int signal, const struct sigaction *action,
+              struct sigaction *former) {
+  static const auto next =
+      reinterpret_cast<decltype(&sigaction)>(dlsym(RTLD_NEXT, "sigaction"));
+  return next(signal, action, former);
 }
+
+/// None of tiles: the program's handler has it, where it happens again.
+void giveUp(int signal) { setAction(signal, &wanted[signal], nullptr); }
 
 void onIllegal(int signal, siginfo_t *, void *opaque) {
   auto &context = *static_cast<ucontext_t *>(opaque);
@@ -312,7 +324,7 @@ bool handle(int signal, void (*handler)(int, siginfo_t *, void *)) {
   struct sigaction action = {};
   action.sa_sigaction = handler;
   action.sa_flags = SA_SIGINFO;
-  return sigaction(signal, &action, nullptr) == 0;
+  return setAction(signal, &action, &wanted[signal]) == 0;
 }
 
 bool isEmulated = false;
@@ -334,6 +346,19 @@ bool isEmulated = false;
 }
 
 } // namespace
+
+/// The library's, but for the two signals that are needed here.
+extern "C" int sigaction(int signal, const struct sigaction *action,
+                         struct sigaction *former) noexcept {
+  if (!isEmulated || !isOurs(signal))
+    return setAction(signal, action, former);
+  const struct sigaction before = wanted[signal];
+  if (action)
+    wanted[signal] = *action;
+  if (former)
+    *former = before;
+  return 0;
+}
 
 /// The library's, but for the permission to use tiles.
 extern "C" long syscall(long number, ...) {
