@@ -78,7 +78,7 @@ Status checkGuardsAmong(const artifact::Program &program,
                words[guard->kind()], describeScalar(program, guard->rhs()),
                ", found ", lhs, " and ", rhs,
                "; change the inputs' shapes, or compile the model for them")
-        .at({.node = node});
+        .at({.kernel = "guard", .node = node});
   }
   return Status::ok();
 }

@@ -88,7 +88,7 @@ Status Rank::readSizes(const BoundInstruction &instruction) {
     if (found < 0)
       return argumentError("node '", instruction.node, "' computes the size ",
                            found, ", expected at least 0; change the inputs")
-          .at({.node = std::string(instruction.node)});
+          .at({.kernel = "read_sizes", .node = std::string(instruction.node)});
     if (bindsSymbol(active->program(), instruction.index, scalar))
       symbols[static_cast<size_t>(symbol)] = found;
     else if (expected != found)
@@ -96,7 +96,7 @@ Status Rank::readSizes(const BoundInstruction &instruction) {
                            "' computes the size ", found, ", expected ",
                            describeScalar(active->program(), scalar), " = ",
                            expected, "; change the inputs")
-          .at({.node = std::string(instruction.node)});
+          .at({.kernel = "read_sizes", .node = std::string(instruction.node)});
   }
   return evaluateSizes();
 }

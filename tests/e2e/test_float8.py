@@ -14,10 +14,12 @@ from tests.support import BIN, BUILD, EndToEnd, read_outputs
 
 PLUGIN = BUILD / "lib/simulated/libshardrt_cuda.so"
 SIZE, WIDE, BLOCK = 32, 64, 16
-FORMATS = {"e4m3": (TensorProto.FLOAT8E4M3FN, ml_dtypes.float8_e4m3fn), "e5m2": (TensorProto.FLOAT8E5M2, ml_dtypes.float8_e5m2)}
+FORMATS = {"e4m3": (TensorProto.FLOAT8E4M3FN, ml_dtypes.float8_e4m3fn), "e5m2": (TensorProto.FLOAT8E5M2, ml_dtypes.float8_e5m2),
+           "e4m3fnuz": (TensorProto.FLOAT8E4M3FNUZ, ml_dtypes.float8_e4m3fnuz),
+           "e5m2fnuz": (TensorProto.FLOAT8E5M2FNUZ, ml_dtypes.float8_e5m2fnuz)}  # fmt: skip
 
 
-def model():
+def model(kind=""):
     """Three products in a row: a scale for all, for each column, and for each block along the sum."""
     rng = np.random.default_rng(5)
     nodes, tensors, x = [], [], "x"
@@ -25,7 +27,7 @@ def model():
               ("e5m2", (WIDE, SIZE), (SIZE,), {"axis": 1}),
               ("e4m3", (SIZE, WIDE), (SIZE // BLOCK, WIDE), {"axis": 0, "block_size": BLOCK})]  # fmt: skip
     for n, (name, dims, scales, attributes) in enumerate(layers):
-        number, dtype = FORMATS[name]
+        number, dtype = FORMATS[name + kind]
         weights = (4 * rng.standard_normal(dims)).astype(dtype)
         tensors.append(helper.make_tensor(f"w{n}", number, dims, weights.tobytes(), raw=True))
         tensors.append(numpy_helper.from_array(rng.uniform(0.02, 0.06, scales).astype(np.float32), f"s{n}"))
@@ -49,7 +51,10 @@ class Float8(EndToEnd):
 
     def setUp(self):
         super().setUp()
-        self.model = model()
+        self.use(model())
+
+    def use(self, given):
+        self.model = given
         self.file = self.folder / "model.onnx"
         onnx.save(self.model, self.file)
 
@@ -68,13 +73,19 @@ class Float8(EndToEnd):
                     self.assert_same_numbers(read_outputs(out), expected)
 
     def test_products_take_weights_as_they_lie(self):
-        for tp in (1, 2):
-            lowered = self.run_ok("shardc", self.file, "--tp", tp, "--to=lowered")
-            self.assertEqual(lowered.count('rt.call "MatMulDequantized"'), 3)
-            for other in ("DequantizeLinear", "Cast", "MatMul"):
-                self.assertNotIn(f'rt.call "{other}"', lowered)
+        for kind in ("", "fnuz"):
+            self.use(model(kind))
+            for tp in (1, 2):
+                lowered = self.run_ok("shardc", self.file, "--tp", tp, "--to=lowered")
+                self.assertEqual(lowered.count('rt.call "MatMulDequantized"'), 3)
+                for other in ("DequantizeLinear", "Cast", "MatMul"):
+                    self.assertNotIn(f'rt.call "{other}"', lowered)
 
     def test_the_host_multiplies_them(self):
+        self.check_runs("host")
+
+    def test_the_host_multiplies_those_without_negative_zero(self):
+        self.use(model("fnuz"))
         self.check_runs("host")
 
     @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")

@@ -1,7 +1,6 @@
 #include "runtime/device/cuda/CudaStream.h"
 
 #include "runtime/device/cuda/StreamState.h"
-#include "runtime/device/cuda/kernels/index/OutOfRange.h"
 #include "runtime/device/cuda/trace/NvtxRange.h"
 
 #include <atomic>
@@ -139,9 +138,9 @@ Status CudaStream::waitForOthers(int other) {
   return wait(*event);
 }
 
-unsigned CudaStream::mayFail(const char *problem) {
+unsigned CudaStream::mayFail(const char *problem, StatusCode code) {
   mayHaveFailed = true;
-  return sites.numberOf(atHand, problem);
+  return sites.numberOf(atHand, problem, code);
 }
 
 /// The first launch whose data were wrong, once the stream is done.
@@ -152,12 +151,10 @@ Status CudaStream::readFault() {
     return Status::ok();
   *hostFault = 0;
   SHARDC_RETURN_IF_ERROR(clearFault());
-  const std::string said =
-      message(owner, site->kind, " at node '", site->node, "' (instruction ",
-              site->instruction, "): ", site->problem);
-  return site->problem == std::string_view(cuda::kOutOfRange)
-             ? argumentError(said)
-             : artifactError(said);
+  return Status::error(site->code,
+                       message(owner, site->kind, " at node '", site->node,
+                               "' (instruction ", site->instruction,
+                               "): ", site->problem));
 }
 
 /// A collective may never end: then the wait is this side's to give up.

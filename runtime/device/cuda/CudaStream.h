@@ -73,7 +73,7 @@ public:
   /// first one stays.
   unsigned *faultWord() const { return deviceFault; }
   /// Number of the launch at hand; `problem` is the message, text that stays.
-  unsigned mayFail(const char *problem);
+  unsigned mayFail(const char *problem, StatusCode code);
   /// Where collectives run.
   CollectiveStream &collectiveStream() { return beside; }
   /// Collectives that synchronize watches over.

@@ -259,6 +259,7 @@ TEST(Binary, IntegerDivision) {
     const Status status = runKernel(kernel, {zero, zero}, {zero});
     EXPECT_EQ(status.message(),
               std::string(kernel) + ": integer division by zero");
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
   }
 }
 

@@ -452,11 +452,14 @@ TEST(FieldProduct, MatricesThatArePackedInParts) {
                          Zeros::Fields);
 }
 
-constexpr ElementType kFloat8Elements[] = {artifact::ElementType_Float8E4M3FN,
-                                           artifact::ElementType_Float8E5M2};
+constexpr std::pair<ElementType, FieldKind> kFloat8Kinds[] = {
+    {artifact::ElementType_Float8E4M3FN, FieldKind::Float8E4M3},
+    {artifact::ElementType_Float8E4M3FNUZ, FieldKind::Float8E4M3FNUZ},
+    {artifact::ElementType_Float8E5M2, FieldKind::Float8E5M2},
+    {artifact::ElementType_Float8E5M2FNUZ, FieldKind::Float8E5M2FNUZ}};
 
 TEST(FieldProduct, AllNumbersOf8BitsOfFloat) {
-  for (ElementType element : kFloat8Elements) {
+  for (auto [element, kind] : kFloat8Kinds) {
     Float8Codec codec;
     ASSERT_TRUE(findFloat8(element, codec));
     alignas(64) uint32_t words[4 * kPanelColumns]; // 16 rows of 16 columns
@@ -468,9 +471,7 @@ TEST(FieldProduct, AllNumbersOf8BitsOfFloat) {
     alignas(64) float scales[16], zeros[16] = {};
     std::fill_n(scales, 16, 1.0f);
     FieldPanels fields;
-    fields.kind = element == artifact::ElementType_Float8E5M2
-                      ? FieldKind::Float8E5M2
-                      : FieldKind::Float8E4M3;
+    fields.kind = kind;
     fields.depth = 16;
     fields.words = words;
     fields.scales = scales;
@@ -542,7 +543,7 @@ void expectFloat8Product(ElementType element, const Case &c, bool hasZeros) {
 
 TEST(FieldProduct, Of8BitsOfFloat) {
   const ElementType any = artifact::ElementType_UInt8; // as wide
-  for (ElementType element : kFloat8Elements)
+  for (auto [element, kind] : kFloat8Kinds)
     for (bool hasDenseColumns : {true, false})
       for (bool hasZeros : {true, false})
         for (int64_t m : {1, 3, 9, 40})

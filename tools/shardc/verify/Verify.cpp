@@ -205,12 +205,12 @@ private:
     return worst ? bisect(*worst, compiling) : Status::ok();
   }
 
-  /// Of arguments, before anything ran: guards and indices that fail on a rank are
-  /// the plan's, since one rank has run the request.
+  /// Of arguments, before anything ran: guards and indices that fail are the
+  /// plan's, since one rank has run the request, and say where.
   static bool isRefusal(const Status &status) {
-    return status.code() == StatusCode::InvalidArgument &&
-           status.place().rank < 0 &&
-           status.message().find("guard violated") == std::string::npos;
+    const ErrorPlace &place = status.place();
+    return status.code() == StatusCode::InvalidArgument && place.rank < 0 &&
+           place.kernel.empty();
   }
 
   /// A step of rows against the requests that it does. One that it refuses, as

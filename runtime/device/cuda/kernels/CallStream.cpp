@@ -8,9 +8,9 @@ cudaStream_t streamOf(const KernelCall &call) {
   return CudaStream::of(call).stream();
 }
 
-Fault mayFail(const KernelCall &call, const char *problem) {
+Fault mayFail(const KernelCall &call, const char *problem, StatusCode code) {
   CudaStream &stream = CudaStream::of(call);
-  return {stream.faultWord(), stream.mayFail(problem)};
+  return {stream.faultWord(), stream.mayFail(problem, code)};
 }
 
 } // namespace shardc::runtime::cuda

@@ -20,8 +20,10 @@ struct Fault {
 
 cudaStream_t streamOf(const KernelCall &call);
 
-/// `problem` is the message: text that stays.
-Fault mayFail(const KernelCall &call, const char *problem);
+/// `problem` is the message: text that stays. `code` says whose it is:
+/// InvalidArgument of what follows from the inputs of a request.
+Fault mayFail(const KernelCall &call, const char *problem,
+              StatusCode code = StatusCode::Artifact);
 
 } // namespace shardc::runtime::cuda
 

@@ -2,7 +2,8 @@
 //
 // A kernel cannot return a status; the stream's next wait reports the first:
 //
-//   const Fault fault = mayFail(call, "integer division by zero");
+//   const Fault fault = mayFail(call, "integer division by zero",
+//                               StatusCode::InvalidArgument);
 //   ... if (divisor == 0) report(fault);                   (on the GPU)
 //
 //===----------------------------------------------------------------------===//

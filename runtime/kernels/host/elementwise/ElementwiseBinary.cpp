@@ -1,7 +1,7 @@
 //===- ElementwiseBinary.cpp - Arithmetic of two operands -----------------===//
 //
 // Integers wrap around as ONNX Runtime's do; integer division by zero is an
-// error, found without a branch out of the loop.
+// error of the inputs that led to it, found without a branch out of the loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ Status apply(const KernelCall &call, const Op &op, const bool *byZero) {
         mapBinary<T, T, T>(out, a, b, op);
       }));
   if (byZero && *byZero)
-    return failure(Op::kName, "integer division by zero");
+    return Status::error(StatusCode::InvalidArgument,
+                         std::string(Op::kName) + ": integer division by zero");
   return Status::ok();
 }
 

@@ -26,7 +26,9 @@ inline int bitsOf(artifact::ElementType element) {
   case artifact::ElementType_Int8:
   case artifact::ElementType_UInt8:
   case artifact::ElementType_Float8E4M3FN:
+  case artifact::ElementType_Float8E4M3FNUZ:
   case artifact::ElementType_Float8E5M2:
+  case artifact::ElementType_Float8E5M2FNUZ:
     return 8;
   default:
     return 0;

@@ -17,11 +17,20 @@ using artifact::ElementType;
 
 /// Of elements that are `bits` wide, where bytes hold one.
 FieldKind kindOf(ElementType element, int bits) {
-  return element == artifact::ElementType_Float8E4M3FN ? FieldKind::Float8E4M3
-         : element == artifact::ElementType_Float8E5M2 ? FieldKind::Float8E5M2
-         : bits == 2                                   ? FieldKind::Integer2
-         : bits == 4                                   ? FieldKind::Integer4
-                                                       : FieldKind::Integer8;
+  switch (element) {
+  case artifact::ElementType_Float8E4M3FN:
+    return FieldKind::Float8E4M3;
+  case artifact::ElementType_Float8E4M3FNUZ:
+    return FieldKind::Float8E4M3FNUZ;
+  case artifact::ElementType_Float8E5M2:
+    return FieldKind::Float8E5M2;
+  case artifact::ElementType_Float8E5M2FNUZ:
+    return FieldKind::Float8E5M2FNUZ;
+  default:
+    return bits == 2   ? FieldKind::Integer2
+           : bits == 4 ? FieldKind::Integer4
+                       : FieldKind::Integer8;
+  }
 }
 
 } // namespace

@@ -42,9 +42,7 @@ public:
 
   int bits() const { return bitsOf(kind); }
   /// Fields are numbers of their own, no integers.
-  bool hasFloats() const {
-    return kind == FieldKind::Float8E4M3 || kind == FieldKind::Float8E5M2;
-  }
+  bool hasFloats() const { return isFloat(kind); }
   int64_t rowsOfWord() const { return 32 / bits(); }
   const FieldScales &scales() const { return ofBlocks; }
   int64_t blockRows() const { return ofBlocks.blockRows(); }

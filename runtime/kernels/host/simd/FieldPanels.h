@@ -27,8 +27,12 @@ enum class FieldKind : uint8_t {
   Integer4,
   Integer8,
   Float8E4M3,
-  Float8E5M2
+  Float8E4M3FNUZ,
+  Float8E5M2,
+  Float8E5M2FNUZ
 };
+
+constexpr bool isFloat(FieldKind kind) { return kind >= FieldKind::Float8E4M3; }
 
 constexpr int bitsOf(FieldKind kind) {
   return kind == FieldKind::Integer2 ? 2 : kind == FieldKind::Integer4 ? 4 : 8;

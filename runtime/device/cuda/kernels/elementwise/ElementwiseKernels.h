@@ -63,7 +63,8 @@ Status launchBinary(const KernelCall &call, const TensorView &out,
   Fault fault;
   if constexpr (requires { fn.byZero; })
     if (std::is_integral_v<X>)
-      fault = mayFail(call, "integer division by zero");
+      fault = mayFail(call, "integer division by zero",
+                      StatusCode::InvalidArgument);
   return launch(binaryKernel<Out, X, Y, Fn>, nest.grid(), streamOf(call),
                 out.as<Out>(), x.as<X>(), y.as<Y>(), nest, fn, fault);
 }

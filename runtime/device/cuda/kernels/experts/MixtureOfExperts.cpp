@@ -210,8 +210,8 @@ Status runTurn(const KernelCall &call, const Experts &x) {
     SHARDC_RETURN_IF_ERROR(few ? runFew(call, x, b, choices)
                                : runTiles(call, x, b, choices));
   }
-  return combinePairs(choices, x.weights, b.results, x.y,
-                      mayFail(call, kOutOfRange), streamOf(call));
+  return combinePairs(choices, x.weights, b.results, x.y, indexMayFail(call),
+                      streamOf(call));
 }
 
 Status run(const KernelCall &call) {

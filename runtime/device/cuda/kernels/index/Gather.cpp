@@ -41,7 +41,7 @@ Status run(const KernelCall &call) {
     rows.base = lookup->ints[0];
     rows.global = lookup->ints[1];
   }
-  rows.fault = mayFail(call, kOutOfRange);
+  rows.fault = indexMayFail(call);
   return gatherRows(out, data, indices, rows, streamOf(call));
 }
 

@@ -38,8 +38,7 @@ Status runGatherElements(const KernelCall &call) {
       return Status::ok();
     return launch(gatherElementsKernel<T>, nest.grid(), streamOf(call),
                   out.as<T>(), data.as<T>(), host::IndexReader(indices), nest,
-                  data.dims[axis], data.strides[axis],
-                  mayFail(call, kOutOfRange));
+                  data.dims[axis], data.strides[axis], indexMayFail(call));
   });
 }
 
@@ -79,7 +78,7 @@ Status runGatherND(const KernelCall &call) {
       return Status::ok();
     return launch(gatherTuplesKernel<T>, nest.grid(), streamOf(call),
                   out.as<T>(), data.as<T>(), host::IndexReader(indices), nest,
-                  tuple, mayFail(call, kOutOfRange));
+                  tuple, indexMayFail(call));
   });
 }
 

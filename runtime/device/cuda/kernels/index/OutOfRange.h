@@ -1,15 +1,19 @@
 //===- OutOfRange.h - What is said of an index that a dim has not ---------===//
 //
-// Indices follow from what the caller gave, so the stream reports this fault as an
-// InvalidArgument; all others are the artifact's or the runtime's.
+// Indices follow from what the caller gave: such a fault is an InvalidArgument.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_DEVICE_CUDA_KERNELS_INDEX_OUTOFRANGE_H
 #define SHARDC_RUNTIME_DEVICE_CUDA_KERNELS_INDEX_OUTOFRANGE_H
 
+#include "runtime/device/cuda/kernels/CallStream.h"
+
 namespace shardc::runtime::cuda {
 
-inline constexpr char kOutOfRange[] = "an index is outside of its dim";
+inline Fault indexMayFail(const KernelCall &call) {
+  return mayFail(call, "an index is outside of its dim",
+                 StatusCode::InvalidArgument);
+}
 
 } // namespace shardc::runtime::cuda
 

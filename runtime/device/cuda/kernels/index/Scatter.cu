@@ -77,7 +77,7 @@ Status runScatterElements(const KernelCall &call) {
       return Status::ok();
     return launch(scatterElementsKernel<T>, lines.grid(), streamOf(call),
                   out.as<T>(), updates.as<T>(), host::IndexReader(indices),
-                  lines, line, reduction, mayFail(call, kOutOfRange));
+                  lines, line, reduction, indexMayFail(call));
   });
 }
 
@@ -190,7 +190,7 @@ Status writeLast(const KernelCall &call, const ScatteredSlices &s) {
   cleared.strides[0] = 1;
   SHARDC_RETURN_IF_ERROR(clearStrided(cleared, stream));
   SHARDC_RETURN_IF_ERROR(launch(findLastKernel, s.picks.grid(), stream, last,
-                                indices, s, mayFail(call, kOutOfRange)));
+                                indices, s, indexMayFail(call)));
   return host::dispatchSize(out.element, "ScatterND", [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return launch(writeLastKernel<T>,
@@ -217,7 +217,7 @@ Status runScatterND(const KernelCall &call) {
         return launch(combineSlicesKernel<T>, s.slice.grid(), streamOf(call),
                       out.as<T>(), call.inputs[2].as<T>(),
                       host::IndexReader(call.inputs[1]), s, reduction,
-                      mayFail(call, kOutOfRange));
+                      indexMayFail(call));
       });
 }
 
