@@ -98,7 +98,7 @@ TEST(ElementwiseKernels, reportADivisionByZero) {
         runOnDevice(name, {x, zero}, {Tensor::filled<int32_t>({2}, 0)});
     EXPECT_NE(status.message().find("division by zero"), std::string::npos)
         << status.message();
-    EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+    EXPECT_EQ(status.code(), runtime::StatusCode::InvalidArgument);
   }
 }
 

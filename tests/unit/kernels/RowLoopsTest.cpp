@@ -1,3 +1,4 @@
+#include "runtime/kernels/elementwise/CastFloat8.h"
 #include "runtime/kernels/host/simd/Loops.h"
 #include "tests/unit/kernels/KernelTest.h"
 
@@ -157,37 +158,154 @@ TEST_P(RowLoops, BiasesOfHalves) {
   addsRounded<BFloat16>(loops());
 }
 
+template <typename T>
+void multipliesRows(const Loops &loops, int64_t m, int64_t n, int64_t k) {
+  SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
+  const Tensor a = Tensor::integers<float>({m, k + 1}, 1).slice(1, 1, k);
+  const Tensor b = Tensor::integers<T>({n, k + 2}, 2).slice(1, 1, k);
+  const Tensor room = Tensor::filled<float>({m, n + 1}, 9);
+  const Tensor c = room.slice(1, 0, n);
+  RowProduct product;
+  product.m = m;
+  product.n = n;
+  product.k = k;
+  product.a = a.view.as<float>();
+  product.rowStepA = a.view.strides[0];
+  product.b = b.view.data;
+  product.rowStepB = b.view.strides[0];
+  product.c = c.view.as<float>();
+  product.leadingC = c.view.strides[0];
+  product.alpha = 2;
+  loops.multiplyRows.of(b.view.element)(product);
+  forEach(c.dims(), [&](const Dims &at) {
+    double sum = 0;
+    for (int64_t l = 0; l < k; ++l)
+      sum += double(a.at<float>({at[0], l})) * double(b.at<T>({at[1], l}));
+    EXPECT_EQ(c.at<float>(at), 2 * sum);
+  });
+  for (int64_t i = 0; i < m; ++i)
+    EXPECT_EQ(room.at<float>({i, n}), 9);
+}
+
 template <typename T> void multipliesRows(const Loops &loops) {
-  for (int64_t k : {0, 1, 15, 16, 50})
-    for (int64_t n : {0, 1, 5}) {
-      const Tensor a = Tensor::integers<float>({3, k + 1}, 1).slice(1, 1, k);
-      const Tensor b = Tensor::integers<T>({n, k + 2}, 2).slice(1, 1, k);
-      const Tensor c = Tensor::filled<float>({3, n}, 9);
-      RowProduct product;
-      product.m = 3;
-      product.n = n;
-      product.k = k;
-      product.a = a.view.as<float>();
-      product.rowStepA = a.view.strides[0];
-      product.b = b.view.data;
-      product.rowStepB = b.view.strides[0];
-      product.c = c.view.as<float>();
-      product.leadingC = n;
-      product.alpha = 2;
-      loops.multiplyRows.of(b.view.element)(product);
-      forEach(c.dims(), [&](const Dims &at) {
-        double sum = 0;
-        for (int64_t l = 0; l < k; ++l)
-          sum += double(a.at<float>({at[0], l})) * double(b.at<T>({at[1], l}));
-        EXPECT_EQ(c.at<float>(at), 2 * sum);
-      });
-    }
+  for (int64_t k : {0, 1, 15, 16, 50, 128})
+    for (int64_t n : {0, 1, 5, 16, 37})
+      for (int64_t m : {1, 2, 3, 4, 7, 8})
+        multipliesRows<T>(loops, m, n, k);
 }
 
 TEST_P(RowLoops, ProductsOfRaggedRows) {
   multipliesRows<float>(loops());
   multipliesRows<Float16>(loops());
   multipliesRows<BFloat16>(loops());
+}
+
+/// One product alone has the bits that it has among others.
+TEST_P(RowLoops, ProductsOfRowsDoNotDependOnTheOthers) {
+  const int64_t m = 7, n = 21, k = 100;
+  const auto noise = [](int64_t rows, int64_t columns, float phase) {
+    const Tensor made = Tensor::filled<float>({rows, columns}, 0);
+    for (int64_t i = 0; i < rows * columns; ++i)
+      made.view.as<float>()[i] = std::sin(float(i * i) + phase);
+    return made;
+  };
+  const Tensor a = noise(m, k, 1), b = noise(n, k, 2);
+  const auto multiply = [&](const Tensor &x, const Tensor &y) {
+    const Tensor c = Tensor::filled<float>({x.view.dims[0], y.view.dims[0]}, 9);
+    RowProduct product;
+    product.m = x.view.dims[0];
+    product.n = y.view.dims[0];
+    product.k = k;
+    product.a = x.view.as<float>();
+    product.rowStepA = k;
+    product.b = y.view.data;
+    product.rowStepB = k;
+    product.c = c.view.as<float>();
+    product.leadingC = product.n;
+    loops().multiplyRows.ofFloat(product);
+    return c;
+  };
+  const Tensor all = multiply(a, b);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      ASSERT_EQ(multiply(a.slice(0, i, 1), b.slice(0, j, 1)).at<float>({0, 0}),
+                all.at<float>({i, j}))
+          << i << ", " << j;
+}
+
+template <typename T> void addsRows(const Loops &loops) {
+  for (int64_t k : {0, 1, 5, 64})
+    for (int64_t n : {16, 48, 64, 144})
+      for (int64_t m : {1, 3, 4, 8}) {
+        SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
+        const Tensor weights =
+            Tensor::integers<float>({m, k + 1}, 1).slice(1, 0, k);
+        const Tensor b = Tensor::integers<T>({k, n + 2}, 2).slice(1, 1, n);
+        const Tensor c = Tensor::integers<float>({m, n + 16}, 3);
+        const Tensor before = c.copy();
+        WeightedRows sum;
+        sum.m = m;
+        sum.n = n;
+        sum.k = k;
+        sum.weights = weights.view.as<float>();
+        sum.leadingWeights = weights.view.strides[0];
+        sum.b = b.view.data;
+        sum.rowStepB = b.view.strides[0];
+        sum.c = c.view.as<float>();
+        sum.leadingC = c.view.strides[0];
+        loops.addRows.of(b.view.element)(sum);
+        forEach(c.dims(), [&](const Dims &at) {
+          double expected = before.at<float>(at);
+          for (int64_t l = 0; at[1] < n && l < k; ++l)
+            expected += double(weights.at<float>({at[0], l})) *
+                        double(b.at<T>({l, at[1]}));
+          ASSERT_EQ(c.at<float>(at), expected);
+        });
+      }
+}
+
+TEST_P(RowLoops, SumsOfWeightedRows) {
+  addsRows<float>(loops());
+  addsRows<Float16>(loops());
+  addsRows<BFloat16>(loops());
+}
+
+TEST_P(RowLoops, BytesTimesTheScaleOfTheirRow) {
+  Float8Codec codec;
+  ASSERT_TRUE(findFloat8(artifact::ElementType_Float8E4M3FN, codec));
+  for (int64_t columns : {1, 16, 39, 256}) {
+    const int64_t rows = 3;
+    const Tensor bytes = Tensor::filled<uint8_t>({rows, columns + 3}, 0);
+    for (int64_t i = 0; i < bytes.view.numElements(); ++i)
+      bytes.view.as<uint8_t>()[i] = uint8_t(i * 7);
+    const float scales[] = {0.5f, 9, 3, 9, -0.3f};
+    for (bool isInt8 : {true, false}) {
+      const Tensor to = Tensor::filled<float>({rows + 1, columns}, 9);
+      ScaledRows scaled;
+      scaled.rows = rows;
+      scaled.columns = columns;
+      scaled.from = bytes.view.data;
+      scaled.rowStep = columns + 3;
+      scaled.scales = scales;
+      scaled.scaleStep = 2;
+      scaled.to = to.view.as<float>();
+      (isInt8 ? loops().scaleInt8 : loops().scaleFloat8E4M3)(scaled);
+      forEach(to.dims(), [&](const Dims &at) {
+        if (at[0] == rows) {
+          ASSERT_EQ(to.at<float>(at), 9);
+          return;
+        }
+        const uint8_t byte = bytes.at<uint8_t>(at);
+        const float number =
+            isInt8 ? float(int8_t(byte)) : float(codec.decode(byte));
+        const float expected = number * scales[2 * at[0]];
+        if (std::isnan(expected))
+          EXPECT_TRUE(std::isnan(to.at<float>(at)));
+        else
+          EXPECT_EQ(to.at<float>(at), expected) << int(byte);
+      });
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Processors, RowLoops,

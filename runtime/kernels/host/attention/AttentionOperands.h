@@ -48,6 +48,8 @@ public:
     values = newValues;
     scratch = newScratch;
   }
+  const T *keysOfHead() const { return keys; }
+  static constexpr bool readsAsTheyLie() { return false; }
   static constexpr int64_t alignment() { return kPanelColumns; }
   /// Another piece is in the same place.
   void forget() {}
@@ -60,13 +62,14 @@ public:
   }
 
   Status score(const Matrix<Acc> &queries, Acc scale,
-               const ScoreTile<Acc> &tile) const {
+               const ScoreTile<Acc> &tile, const NextPart &) const {
     Matrix<Acc> seen = matrixK;
     seen.data += tile.begin * (seen.transposed ? seen.leading : 1);
     return multiply(tile.rows, tile.count, layoutK.columns, scale, queries,
                     seen, Acc(0), tile.scores, tile.leading);
   }
-  Status addValues(const ScoreTile<Acc> &tile, Acc *to, int64_t leading) const {
+  Status addValues(const ScoreTile<Acc> &tile, Acc *to, int64_t leading,
+                   const NextPart &) const {
     Matrix<Acc> seen = matrixV;
     seen.data += tile.begin * (seen.transposed ? 1 : seen.leading);
     return multiply(tile.rows, layoutV.columns, tile.count, Acc(1),
@@ -138,6 +141,9 @@ public:
     packedValues = scratch + sizeOfKeys();
     packed = {0, 0};
   }
+  const T *keysOfHead() const { return keys; }
+  /// Keys when they are scored and values when they are added up, neither before.
+  bool readsAsTheyLie() const { return readsKeys && readsValues; }
   void forget() {
     packed = {0, 0};
     tiled.forget();
@@ -149,7 +155,7 @@ public:
   }
 
   Status score(const Matrix<float> &queries, float scale,
-               const ScoreTile<float> &tile) {
+               const ScoreTile<float> &tile, const NextPart &next) {
     if (inTiles) {
       tiled.score(queries, scale, tile, piece);
       return Status::ok();
@@ -166,6 +172,13 @@ public:
       product.c = tile.scores;
       product.leadingC = tile.leading;
       product.alpha = scale;
+      product.isCached = next.areMade;
+      if (next.areMade)
+        product.next = next.values;
+      else if (readsValues)
+        product.next =
+            NextRows::of(values + piece.values + tile.begin * head.stepV,
+                         head.stepV, head.columns);
       loops().multiplyRows.of(elementTypeOf<T>())(product);
       return Status::ok();
     }
@@ -187,9 +200,25 @@ public:
     return Status::ok();
   }
 
-  Status addValues(const ScoreTile<float> &tile, float *to, int64_t leading) {
+  Status addValues(const ScoreTile<float> &tile, float *to, int64_t leading,
+                   const NextPart &next) {
     if (inTiles) {
       tiled.addValues(tile, piece, to, leading);
+      return Status::ok();
+    }
+    if (readsAsTheyLie() && tile.count <= kDepthBlock) {
+      WeightedRows sum;
+      sum.m = tile.rows;
+      sum.n = head.columns;
+      sum.k = tile.count;
+      sum.weights = tile.scores;
+      sum.leadingWeights = tile.leading;
+      sum.b = bytes(values + piece.values + tile.begin * head.stepV);
+      sum.rowStepB = head.stepV;
+      sum.c = to;
+      sum.leadingC = leading;
+      sum.next = next.keys;
+      loops().addRows.of(elementTypeOf<T>())(sum);
       return Status::ok();
     }
     PackedProduct product;

@@ -274,17 +274,41 @@ private:
       if (seen.begin >= seen.end)
         continue;
       if constexpr (requires { keys.load(piece, rows.h); })
-        if (keys.load(piece, rows.h / group))
+        if (keys.load(piece, rows.h / group)) {
           operands.forget();
+          if (!operands.readsAsTheyLie())
+            keys.loadValues(); // both are packed at once
+        }
       operands.setPiece(keys.at(piece));
       for (int64_t at = seen.begin; at < seen.end; at += keyTile) {
         const int64_t end = std::min(at + keyTile, seen.end);
         if (at < std::min(end, rows.shownEnd))
-          SHARDC_RETURN_IF_ERROR(
-              see(rows, piece, {at, std::min(end, rows.shownEnd)}));
+          SHARDC_RETURN_IF_ERROR(see(rows, piece,
+                                     {at, std::min(end, rows.shownEnd)},
+                                     nextOf(piece, end, end == seen.end)));
       }
     }
     return Status::ok();
+  }
+
+  /// Behind keys up to `end` of a piece.
+  NextPart nextOf(int64_t piece, int64_t end, bool isLast) const {
+    const bool isKnown = !isLast || piece + 1 < keys.count();
+    if constexpr (requires { keys.loadValues(); }) {
+      NextPart next = {true, keys.storedValues(), {}};
+      if (isLast && isKnown)
+        next.keys = keys.storedKeys(piece + 1);
+      return next;
+    } else {
+      if (!isKnown)
+        return {};
+      const int64_t first = isLast ? keys.at(piece + 1).keys
+                                   : keys.at(piece).keys + end * k.strides[2];
+      return {
+          false,
+          {},
+          NextRows::of(operands.keysOfHead() + first, k.strides[2], k.dims[3])};
+    }
   }
 
   /// Sums in a fixed order stay whole, and causal calls leave out keys anyway.
@@ -305,11 +329,11 @@ private:
   }
 
   /// Adds keys [seen.begin, seen.end) of the piece at hand.
-  Status see(const Rows &rows, int64_t piece, Keys seen) {
+  Status see(const Rows &rows, int64_t piece, Keys seen, const NextPart &next) {
     const int64_t count = seen.end - seen.begin, columns = v.dims[3];
     const ScoreTile<Acc> tile = {scores, scoreStep, rows.count, seen.begin,
                                  count};
-    SHARDC_RETURN_IF_ERROR(operands.score(rows.queries, scale, tile));
+    SHARDC_RETURN_IF_ERROR(operands.score(rows.queries, scale, tile, next));
     for (int64_t i = 0; i < rows.count; ++i) {
       const Keys own = seenBy(rows, i, piece);
       const int64_t begin = std::clamp(own.begin, seen.begin, seen.end);
@@ -323,7 +347,10 @@ private:
                : 0;
       weigh(rows.state.row(i), from, end - begin, maskAt, columns);
     }
-    return operands.addValues(tile, rows.state.values, rows.state.valueStep);
+    if constexpr (requires { keys.loadValues(); })
+      keys.loadValues();
+    return operands.addValues(tile, rows.state.values, rows.state.valueStep,
+                              next);
   }
 
   /// Makes weights of scores, relative to the largest score of the row.

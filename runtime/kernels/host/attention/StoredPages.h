@@ -67,23 +67,43 @@ public:
     int64_t place(int64_t piece) const { return row.place(piece); }
     int64_t size(int64_t piece) const { return row.size(piece); }
     KeyPiece at(int64_t piece) const { return {0, 0, size(piece)}; }
-    /// False where it is there already.
+    /// The keys of a page and head; false where they are there already. Values
+    /// follow when they are needed, so that each of both is in the first cache.
     bool load(int64_t piece, int64_t head) {
       if (loadedPiece == piece && loadedHead == head)
         return false;
       loadedPiece = piece;
       loadedHead = head;
-      const int64_t page = row.page(piece), count = row.size(piece);
-      all.load(all.pool.keys, all.pool.keyScales, page, head, count, all.keys);
-      all.load(all.pool.values, all.pool.valueScales, page, head, count,
-               all.values);
+      hasValues = false;
+      all.load(all.pool.keys, all.pool.keyScales, row.page(piece), head,
+               size(piece), all.keys);
       return true;
+    }
+    void loadValues() {
+      if (!std::exchange(hasValues, true))
+        all.load(all.pool.values, all.pool.valueScales, row.page(loadedPiece),
+                 loadedHead, size(loadedPiece), all.values);
+    }
+
+    /// As pages have them: values of the piece at hand, keys of another one.
+    NextRows storedValues() const {
+      return storedRows(all.pool.values, loadedPiece);
+    }
+    NextRows storedKeys(int64_t piece) const {
+      return storedRows(all.pool.keys, piece);
     }
 
   private:
     const RoundedPages &all;
     const KeysInPages row;
     int64_t loadedPiece = -1, loadedHead = -1;
+    bool hasValues = false;
+
+    NextRows storedRows(const TensorView &stored, int64_t piece) const {
+      return {stored.data + row.page(piece) * stored.strides[0] +
+                  loadedHead * stored.strides[1],
+              stored.strides[2], stored.dims[3]};
+    }
   };
   Row of(const KeysInPages &row) const { return {*this, row}; }
 
@@ -109,6 +129,21 @@ private:
     const float *scale = scales.as<float>() + page * scales.strides[0] +
                          head * scales.strides[1];
     const int64_t columns = stored.dims[3];
+    if constexpr (std::is_same_v<T, float>)
+      if (stored.strides[3] == 1 || columns <= 1) {
+        ScaledRows rows;
+        rows.rows = count;
+        rows.columns = columns;
+        rows.from = stored.data + first;
+        rows.rowStep = stored.strides[2];
+        rows.scales = scale;
+        rows.scaleStep = scales.strides[2];
+        rows.to = to.as<float>();
+        (stored.element == artifact::ElementType_Int8
+             ? loops().scaleInt8
+             : loops().scaleFloat8E4M3)(rows);
+        return;
+      }
     // The types were checked: no call fails here.
     (void)dispatchQuantized(stored.element, "", [&](auto tag) {
       const typename decltype(tag)::Type read(stored);

@@ -64,6 +64,14 @@ inline Vector loadPanel(const BFloat16 *p) {
       __builtin_convertvector(*reinterpret_cast<const Halves *>(p), Bits)
       << 16);
 }
+inline Bits loadBytes(const std::byte *p) {
+  return reinterpret_cast<Bits>(_mm256_cvtepu8_epi32(
+      _mm_loadl_epi64(reinterpret_cast<const __m128i *>(p))));
+}
+inline Bits loadSignedBytes(const std::byte *p) {
+  return reinterpret_cast<Bits>(_mm256_cvtepi8_epi32(
+      _mm_loadl_epi64(reinterpret_cast<const __m128i *>(p))));
+}
 /// 16 integers as those of a type that has them.
 template <typename Q>
 [[gnu::always_inline]] inline void narrowLanes(const void *lanes, Q *to) {
@@ -122,6 +130,14 @@ inline Vector loadPanel(const BFloat16 *p) {
       __builtin_convertvector(*reinterpret_cast<const Halves *>(p), Bits)
       << 16);
 }
+inline Bits loadBytes(const std::byte *p) {
+  return reinterpret_cast<Bits>(_mm512_maskz_cvtepu8_epi32(
+      0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i *>(p))));
+}
+inline Bits loadSignedBytes(const std::byte *p) {
+  return reinterpret_cast<Bits>(_mm512_maskz_cvtepi8_epi32(
+      0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i *>(p))));
+}
 template <typename Q>
 [[gnu::always_inline]] inline void narrowLanes(const void *lanes, Q *to) {
   using Lanes [[gnu::vector_size(64)]] = int32_t;
@@ -152,6 +168,12 @@ using Unaligned [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] =
     float;
 template <typename T> Vector loadPanel(const T *p) {
   return Vector{float(p[0]), float(p[1]), float(p[2]), float(p[3])};
+}
+inline Bits loadBytes(const std::byte *p) {
+  return Bits{uint32_t(p[0]), uint32_t(p[1]), uint32_t(p[2]), uint32_t(p[3])};
+}
+inline Bits loadSignedBytes(const std::byte *p) {
+  return (loadBytes(p) ^ 0x80u) - 0x80u;
 }
 template <typename Q> void narrowLanes(const void *lanes, Q *to) {
   int32_t integers[16];

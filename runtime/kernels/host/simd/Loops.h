@@ -19,6 +19,20 @@ struct Span {
   int64_t begin, end;
 };
 
+/// Rows that are read after those of a loop, as many, in bytes: it asks memory for
+/// them meanwhile. Null where none are known.
+struct NextRows {
+  const std::byte *rows = nullptr;
+  int64_t step = 0, bytes = 0; ///< from row to row, and of a row
+
+  template <typename T>
+  static NextRows of(const T *rows, int64_t step, int64_t columns) {
+    constexpr int64_t size = sizeof(T);
+    return {reinterpret_cast<const std::byte *>(rows), step * size,
+            columns * size};
+  }
+};
+
 /// C [m, n] = alpha A B^T for rows of A and of B, which are dense.
 struct RowProduct {
   int64_t m = 0, n = 0, k = 0;
@@ -29,6 +43,31 @@ struct RowProduct {
   float *c = nullptr;
   int64_t leadingC = 0;
   float alpha = 1;
+  bool isCached = false; ///< B was written just now
+  NextRows next;
+};
+
+/// C [m, n] += W [m, k] B [k, n] for rows of B, which are dense.
+struct WeightedRows {
+  int64_t m = 0, n = 0, k = 0; ///< n: whole panels
+  const float *weights = nullptr;
+  int64_t leadingWeights = 0;
+  const std::byte *b = nullptr;
+  int64_t rowStepB = 0;
+  float *c = nullptr;
+  int64_t leadingC = 0;
+  NextRows next;
+};
+
+/// Dense rows of numbers of 8 bits, each times the row's scale, to rows that follow
+/// each other.
+struct ScaledRows {
+  int64_t rows = 0, columns = 0;
+  const std::byte *from = nullptr;
+  int64_t rowStep = 0;
+  const float *scales = nullptr;
+  int64_t scaleStep = 0;
+  float *to = nullptr;
 };
 
 /// Dense numbers that become integers of 8 or 16 bits.
@@ -70,6 +109,8 @@ struct Loops {
       multiplyPanels;
   /// For few rows of A: reads B once, as it lies.
   LoopByType<void (*)(const RowProduct &product)> multiplyRows;
+  /// The same of what rows of B are weighted by, added up as multiplyPanels does.
+  LoopByType<void (*)(const WeightedRows &sum)> addRows;
   /// -inf for none; NaN if any is.
   float (*maximumOfRow)(const float *x, int64_t count);
   /// The largest |x|, likewise.
@@ -87,6 +128,9 @@ struct Loops {
       widenRow;
   LoopByType<void (*)(const float *from, int64_t count, std::byte *to)>
       narrowRow;
+  /// Of int8, and of e4m3.
+  void (*scaleInt8)(const ScaledRows &rows);
+  void (*scaleFloat8E4M3)(const ScaledRows &rows);
   /// round(x / scale) + zero point, half to even and within the type; what is
   /// not a number is the zero point.
   LoopByInteger<void (*)(const QuantizedRow &row)> quantizeRow;
