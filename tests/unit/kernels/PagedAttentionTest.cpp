@@ -1,5 +1,6 @@
 // PagedAttention and PageWrite.
 #include "runtime/kernels/attention/PagedChecks.h"
+#include "runtime/kernels/elementwise/CastFloat8.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
 #include "tests/unit/kernels/AttentionReference.h"
 
@@ -17,8 +18,8 @@ struct Rows {
   /// Pages are taken from the end of the pool, so that none is where its number
   /// is in the row.
   template <typename T>
-  static Rows make(std::vector<Row> rows, int64_t ofPage,
-                   int64_t numPages = 12) {
+  static Rows make(std::vector<Row> rows, int64_t ofPage, int64_t numPages = 12,
+                   int64_t size = kSize, int64_t values = kValues) {
     Rows made{rows, ofPage};
     std::vector<int64_t> first{0}, past, pages;
     int64_t most = 1, next = numPages;
@@ -31,9 +32,9 @@ struct Rows {
       for (int64_t p = 0; p < most; ++p)
         pages.push_back(p * ofPage < row.past + row.count ? --next : -1);
     const auto count = int64_t(rows.size());
-    made.q = Tensor::integers<T>({1, kHeads, first.back(), kSize}, 1);
-    made.k = Tensor::integers<T>({numPages, kKvHeads, ofPage, kSize}, 2);
-    made.v = Tensor::integers<T>({numPages, kKvHeads, ofPage, kValues}, 3);
+    made.q = Tensor::integers<T>({1, kHeads, first.back(), size}, 1);
+    made.k = Tensor::integers<T>({numPages, kKvHeads, ofPage, size}, 2);
+    made.v = Tensor::integers<T>({numPages, kKvHeads, ofPage, values}, 3);
     made.pages = Tensor::of<int64_t>({count, most}, pages);
     made.past = Tensor::of<int64_t>({count}, past);
     made.first = Tensor::of<int64_t>({count + 1}, first);
@@ -80,12 +81,16 @@ struct Rows {
 
 /// Numbers of 8 bits with a scale for each key, or value, in place of a pool, which
 /// becomes what they stand for.
-template <typename T> void round(Tensor &pool, Tensor &stored, Tensor &scales) {
+template <typename T>
+void round(Tensor &pool, Tensor &stored, Tensor &scales, bool isDense) {
   Dims dims = pool.dims();
-  stored = Tensor::integers<int8_t>(dims, 8).scattered();
+  stored = Tensor::integers<int8_t>(dims, 8);
+  if (!isDense)
+    stored = stored.scattered();
   dims[3] = 1;
   scales = Tensor::filled<float>(dims, 0.25f);
-  scales.view.as<float>()[1] = 0.5f;
+  for (int64_t i = 0; i < scales.view.numElements(); i += 3)
+    scales.view.as<float>()[i] = 0.5f;
   scales = scales.scattered();
   pool = pool.copy();
   forEach(pool.dims(), [&](const Dims &at) {
@@ -94,10 +99,10 @@ template <typename T> void round(Tensor &pool, Tensor &stored, Tensor &scales) {
                      scales.at<float>({at[0], at[1], at[2], 0})));
   });
 }
-template <typename T> Rows rounded(Rows &rows) {
+template <typename T> Rows rounded(Rows &rows, bool isDense = false) {
   Rows stored = rows;
-  round<T>(rows.k, stored.k, stored.keyScales);
-  round<T>(rows.v, stored.v, stored.valueScales);
+  round<T>(rows.k, stored.k, stored.keyScales, isDense);
+  round<T>(rows.v, stored.v, stored.valueScales, isDense);
   return stored;
 }
 
@@ -109,7 +114,7 @@ void runParts(const Rows &rows, int64_t parts, bool areOfRanks,
   const int64_t queries = rows.q.view.dims[2], here = rows.ofPage / parts;
   using Acc = Accumulator<T>;
   const Tensor seen = Tensor::filled<Acc>(
-      {parts, kHeads, queries, kValues + kSeenStatistics}, 9);
+      {parts, kHeads, queries, rows.v.view.dims[3] + kSeenStatistics}, 9);
   const auto attend = [&](int64_t first, int64_t count, const Tensor &to) {
     const auto own = [&](const Tensor &pool) {
       return pool.view.isAbsent() ? pool : pool.slice(2, first, count);
@@ -131,7 +136,8 @@ void runParts(const Rows &rows, int64_t parts, bool areOfRanks,
 template <typename T>
 void expectRows(const Rows &rows, const Rows &stored, const Problem &form,
                 double tolerance) {
-  const Dims dims = {1, kHeads, rows.q.view.dims[2], kValues};
+  const int64_t values = rows.v.view.dims[3];
+  const Dims dims = {1, kHeads, rows.q.view.dims[2], values};
   const Tensor plain = Tensor::filled<T>(dims, T(Compute<T>(9)));
   std::vector<Tensor> outs;
   for (const Tensor &out : {plain, plain.scattered()}) {
@@ -158,7 +164,7 @@ void expectRows(const Rows &rows, const Rows &stored, const Problem &form,
       alone.sinks = rows.sinks;
       alone.zeroRows = form.zeroRows;
       const int64_t begin = rows.first.at<int64_t>({int64_t(row)});
-      forEach({1, kHeads, rows.rows[row].count, kValues}, [&](const Dims &at) {
+      forEach({1, kHeads, rows.rows[row].count, values}, [&](const Dims &at) {
         const double expected = attend<T>(alone, at);
         const double found =
             double(out.at<T>({0, at[1], at[2] + begin, at[3]}));
@@ -227,6 +233,54 @@ TEST(PagedAttention, KeysAndValuesOf8Bits) {
   roundedVariants<float>(1e-5);
   roundedVariants<double>(1e-6);
   roundedVariants<BFloat16>(3e-2);
+}
+
+/// Which few queries read as they are stored, and many as numbers.
+template <typename T> void denseVariants(double tolerance) {
+  for (int64_t ofPage : {20, 64})
+    for (int64_t size : {16, 19}) {
+      Rows rows = Rows::make<T>({{0, 5}, {7, 1}, {3, 13}, {61, 2}}, ofPage, 64,
+                                size, 32);
+      Problem form = formOf(rows);
+      form.causal = true;
+      Rows stored = rounded<T>(rows, /*isDense=*/true);
+      expectRows<T>(rows, stored, form, tolerance);
+      form.window = 37; // from the midst of a page
+      expectRows<T>(rows, stored, form, tolerance);
+      rows.sinks = stored.sinks = Tensor::integers<T>({kHeads}, 7);
+      form.softcap = 2;
+      expectRows<T>(rows, stored, form, tolerance);
+    }
+}
+
+TEST(PagedAttention, DenseKeysAndValuesOf8Bits) {
+  denseVariants<float>(1e-5);
+  denseVariants<BFloat16>(3e-2);
+}
+
+TEST(PagedAttention, FewQueriesReadEveryEightBitFloat) {
+  Rows rows = Rows::make<float>({{63, 1}, {15, 1}}, 16, 12, 16, 16);
+  Rows stored = rows;
+  Float8Codec codec;
+  ASSERT_TRUE(findFloat8(artifact::ElementType_Float8E4M3FN, codec));
+  for (auto [pool, of, scales] :
+       {std::tuple(&rows.k, &stored.k, &stored.keyScales),
+        std::tuple(&rows.v, &stored.v, &stored.valueScales)}) {
+    Dims dims = pool->dims();
+    *of = Tensor::filled<uint8_t>(dims, 0);
+    for (int64_t i = 0; i < of->view.numElements(); ++i) {
+      const auto byte = uint8_t(i * 37);
+      of->view.as<uint8_t>()[i] = (byte & 0x7f) == 0x7f ? 0 : byte; // no NaN
+      pool->view.as<float>()[i] =
+          float(codec.decode(of->view.as<uint8_t>()[i])) * 0x1p-8f;
+    }
+    of->view.element = artifact::ElementType_Float8E4M3FN;
+    dims[3] = 1;
+    *scales = Tensor::filled<float>(dims, 0x1p-8f);
+  }
+  Problem form = formOf(rows);
+  form.causal = true;
+  expectRows<float>(rows, stored, form, 1e-5);
 }
 
 /// Each e4m3 number of a page, as keys of one row that are their own values.

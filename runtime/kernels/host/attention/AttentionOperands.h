@@ -11,6 +11,7 @@
 #define SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONOPERANDS_H
 
 #include "runtime/kernels/Kernel.h"
+#include "runtime/kernels/host/attention/FewQueries.h"
 #include "runtime/kernels/host/attention/TiledAttention.h"
 #include "runtime/kernels/host/reduce/SoftmaxRow.h"
 #include "runtime/kernels/host/simd/Loops.h"
@@ -62,14 +63,14 @@ public:
   }
 
   Status score(const Matrix<Acc> &queries, Acc scale,
-               const ScoreTile<Acc> &tile, const NextPart &) const {
+               const ScoreTile<Acc> &tile) const {
     Matrix<Acc> seen = matrixK;
     seen.data += tile.begin * (seen.transposed ? seen.leading : 1);
     return multiply(tile.rows, tile.count, layoutK.columns, scale, queries,
                     seen, Acc(0), tile.scores, tile.leading);
   }
   Status addValues(const ScoreTile<Acc> &tile, Acc *to, int64_t leading,
-                   const NextPart &) const {
+                   const NextRows &) const {
     Matrix<Acc> seen = matrixV;
     seen.data += tile.begin * (seen.transposed ? 1 : seen.leading);
     return multiply(tile.rows, layoutV.columns, tile.count, Acc(1),
@@ -110,12 +111,12 @@ public:
     const auto isDense = [&](const TensorView &view) {
       return view.strides[3] == 1 || head.depth <= 1;
     };
-    const bool areFew = rows <= kFewRows && !order.areRowsSplit;
+    const bool areFew = rows <= kFewQueries && !order.areRowsSplit;
     // A step of decoding stays as it is, however many heads share a key.
     inTiles = order.isRounded && !order.isInOrder && !areFew && hasTiles() &&
               (q.dims[2] > 1 || order.areRowsSplit);
     readsKeys = areFew && !order.isInOrder && isDense(q) && isDense(k);
-    readsValues = (areFew || (order.isInOrder && rows <= kFewRows)) &&
+    readsValues = (areFew || (order.isInOrder && rows <= kFewQueries)) &&
                   head.columnStepV == 1 && head.columns % kPanelColumns == 0;
     const int64_t widest =
         std::max<int64_t>({head.depth, roundUp(head.columns), 1});
@@ -142,7 +143,7 @@ public:
     packed = {0, 0};
   }
   const T *keysOfHead() const { return keys; }
-  /// Keys when they are scored and values when they are added up, neither before.
+  /// Keys and values, both of few queries.
   bool readsAsTheyLie() const { return readsKeys && readsValues; }
   void forget() {
     packed = {0, 0};
@@ -155,31 +156,15 @@ public:
   }
 
   Status score(const Matrix<float> &queries, float scale,
-               const ScoreTile<float> &tile, const NextPart &next) {
+               const ScoreTile<float> &tile) {
     if (inTiles) {
       tiled.score(queries, scale, tile, piece);
       return Status::ok();
     }
     if (readsKeys) {
-      RowProduct product;
-      product.m = tile.rows;
-      product.n = tile.count;
-      product.k = head.depth;
-      product.a = queries.data;
-      product.rowStepA = queries.leading;
-      product.b = bytes(keys + piece.keys + tile.begin * head.stepK);
-      product.rowStepB = head.stepK;
-      product.c = tile.scores;
-      product.leadingC = tile.leading;
-      product.alpha = scale;
-      product.isCached = next.areMade;
-      if (next.areMade)
-        product.next = next.values;
-      else if (readsValues)
-        product.next =
-            NextRows::of(values + piece.values + tile.begin * head.stepV,
-                         head.stepV, head.columns);
-      loops().multiplyRows.of(elementTypeOf<T>())(product);
+      const NextRows next =
+          readsValues ? storedValues(tile).next(head.columns) : NextRows();
+      scoreRows(queries, scale, head.depth, storedKeys(tile), next, tile);
       return Status::ok();
     }
     pack(tile.begin, tile.begin + tile.count);
@@ -200,25 +185,15 @@ public:
     return Status::ok();
   }
 
+  /// `next` are keys that are scored behind it.
   Status addValues(const ScoreTile<float> &tile, float *to, int64_t leading,
-                   const NextPart &next) {
+                   const NextRows &next) {
     if (inTiles) {
       tiled.addValues(tile, piece, to, leading);
       return Status::ok();
     }
     if (readsAsTheyLie() && tile.count <= kDepthBlock) {
-      WeightedRows sum;
-      sum.m = tile.rows;
-      sum.n = head.columns;
-      sum.k = tile.count;
-      sum.weights = tile.scores;
-      sum.leadingWeights = tile.leading;
-      sum.b = bytes(values + piece.values + tile.begin * head.stepV);
-      sum.rowStepB = head.stepV;
-      sum.c = to;
-      sum.leadingC = leading;
-      sum.next = next.keys;
-      loops().addRows.of(elementTypeOf<T>())(sum);
+      addRows(tile, head.columns, storedValues(tile), next, to, leading);
       return Status::ok();
     }
     PackedProduct product;
@@ -252,7 +227,6 @@ public:
   }
 
 private:
-  static constexpr int64_t kFewRows = 8;
   static constexpr int64_t kPackedElements = 48 * 1024; ///< of keys, of values
 
   static int64_t roundUp(int64_t size) {
@@ -260,6 +234,16 @@ private:
   }
   template <typename E> static const std::byte *bytes(const E *data) {
     return reinterpret_cast<const std::byte *>(data);
+  }
+
+  /// Of a tile, where they lie.
+  StoredRows storedKeys(const ScoreTile<float> &tile) const {
+    return {bytes(keys + piece.keys + tile.begin * head.stepK), head.stepK,
+            elementTypeOf<T>()};
+  }
+  StoredRows storedValues(const ScoreTile<float> &tile) const {
+    return {bytes(values + piece.values + tile.begin * head.stepV), head.stepV,
+            elementTypeOf<T>()};
   }
 
   int64_t sizeOfKeys() const { return readsKeys ? 0 : capacity * head.depth; }

@@ -114,6 +114,9 @@ struct KeyNumberOf<T, AllKeys> {
 template <typename T, typename AllKeys = KeysInOrder> class AttentionRun {
   using Acc = Accumulator<T>;
   using KeyNumber = typename KeyNumberOf<T, AllKeys>::Type;
+  static constexpr bool kMayReadStored =
+      std::is_same_v<Acc, float> &&
+      requires(const AllKeys &keys) { keys.storedKeys(0); };
 
 public:
   /// `isPart`: of a call whose parts run at the same time already.
@@ -274,40 +277,40 @@ private:
       if (seen.begin >= seen.end)
         continue;
       if constexpr (requires { keys.load(piece, rows.h); })
-        if (keys.load(piece, rows.h / group)) {
+        if (!readsStored() && keys.load(piece, rows.h / group))
           operands.forget();
-          if (!operands.readsAsTheyLie())
-            keys.loadValues(); // both are packed at once
-        }
       operands.setPiece(keys.at(piece));
       for (int64_t at = seen.begin; at < seen.end; at += keyTile) {
         const int64_t end = std::min(at + keyTile, seen.end);
         if (at < std::min(end, rows.shownEnd))
           SHARDC_RETURN_IF_ERROR(see(rows, piece,
                                      {at, std::min(end, rows.shownEnd)},
-                                     nextOf(piece, end, end == seen.end)));
+                                     nextKeys(piece, end, end == seen.end)));
       }
     }
     return Status::ok();
   }
 
-  /// Behind keys up to `end` of a piece.
-  NextPart nextOf(int64_t piece, int64_t end, bool isLast) const {
-    const bool isKnown = !isLast || piece + 1 < keys.count();
-    if constexpr (requires { keys.loadValues(); }) {
-      NextPart next = {true, keys.storedValues(), {}};
-      if (isLast && isKnown)
-        next.keys = keys.storedKeys(piece + 1);
-      return next;
+  /// Whether few queries read keys and values of 8 bits as they are stored.
+  bool readsStored() const {
+    if constexpr (kMayReadStored)
+      return operands.readsAsTheyLie() && keys.areDense();
+    return false;
+  }
+
+  /// Keys behind the first `end` of a piece.
+  NextRows nextKeys(int64_t piece, int64_t end, bool isLast) const {
+    if (isLast && piece + 1 >= keys.count())
+      return {};
+    if constexpr (kMayReadStored) {
+      return (isLast ? keys.storedKeys(piece + 1)
+                     : keys.storedKeys(piece).from(end))
+          .next(k.dims[3]);
     } else {
-      if (!isKnown)
-        return {};
       const int64_t first = isLast ? keys.at(piece + 1).keys
                                    : keys.at(piece).keys + end * k.strides[2];
-      return {
-          false,
-          {},
-          NextRows::of(operands.keysOfHead() + first, k.strides[2], k.dims[3])};
+      return NextRows::of(operands.keysOfHead() + first, k.strides[2],
+                          k.dims[3]);
     }
   }
 
@@ -329,11 +332,21 @@ private:
   }
 
   /// Adds keys [seen.begin, seen.end) of the piece at hand.
-  Status see(const Rows &rows, int64_t piece, Keys seen, const NextPart &next) {
+  Status see(const Rows &rows, int64_t piece, Keys seen, const NextRows &next) {
     const int64_t count = seen.end - seen.begin, columns = v.dims[3];
     const ScoreTile<Acc> tile = {scores, scoreStep, rows.count, seen.begin,
                                  count};
-    SHARDC_RETURN_IF_ERROR(operands.score(rows.queries, scale, tile, next));
+    if constexpr (kMayReadStored) {
+      if (readsStored())
+        scoreRows(rows.queries, scale, k.dims[3],
+                  keys.storedKeys(piece).from(seen.begin),
+                  keys.storedValues(piece).from(seen.begin).next(columns),
+                  tile);
+      else
+        SHARDC_RETURN_IF_ERROR(operands.score(rows.queries, scale, tile));
+    } else {
+      SHARDC_RETURN_IF_ERROR(operands.score(rows.queries, scale, tile));
+    }
     for (int64_t i = 0; i < rows.count; ++i) {
       const Keys own = seenBy(rows, i, piece);
       const int64_t begin = std::clamp(own.begin, seen.begin, seen.end);
@@ -347,8 +360,12 @@ private:
                : 0;
       weigh(rows.state.row(i), from, end - begin, maskAt, columns);
     }
-    if constexpr (requires { keys.loadValues(); })
-      keys.loadValues();
+    if constexpr (kMayReadStored)
+      if (readsStored()) {
+        addRows(tile, columns, keys.storedValues(piece).from(seen.begin), next,
+                rows.state.values, rows.state.valueStep);
+        return Status::ok();
+      }
     return operands.addValues(tile, rows.state.values, rows.state.valueStep,
                               next);
   }

@@ -3,7 +3,6 @@
 #define SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONTILE_H
 
 #include "runtime/kernels/host/product/MatrixProduct.h"
-#include "runtime/kernels/host/simd/Loops.h"
 
 namespace shardc::runtime::host {
 
@@ -19,13 +18,6 @@ template <typename Acc> struct ScoreTile {
 struct KeyPiece {
   int64_t keys, values, size;
   bool operator==(const KeyPiece &) const = default;
-};
-
-/// What memory is asked for while keys are scored and values added up.
-struct NextPart {
-  bool areMade = false; ///< keys and values were made just now, of these values
-  NextRows values = {};
-  NextRows keys = {}; ///< of the tile behind this one
 };
 
 /// How keys [.., depth] and values [.., columns] of a head lie.

@@ -1,7 +1,8 @@
 //===- StoredPages.h - Keys and values as pages store them ----------------===//
 //
 // Attention reads pages of its own type where they lie. Of 8 bits with scales,
-// those of a page and head become numbers when it comes to them, in scratch.
+// those of a page and head become numbers when it comes to them, in scratch, but
+// where there are few queries (FewQueries.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_STOREDPAGES_H
@@ -67,42 +68,40 @@ public:
     int64_t place(int64_t piece) const { return row.place(piece); }
     int64_t size(int64_t piece) const { return row.size(piece); }
     KeyPiece at(int64_t piece) const { return {0, 0, size(piece)}; }
-    /// The keys of a page and head; false where they are there already. Values
-    /// follow when they are needed, so that each of both is in the first cache.
+    /// False where it is there already.
     bool load(int64_t piece, int64_t head) {
       if (loadedPiece == piece && loadedHead == head)
         return false;
       loadedPiece = piece;
       loadedHead = head;
-      hasValues = false;
-      all.load(all.pool.keys, all.pool.keyScales, row.page(piece), head,
-               size(piece), all.keys);
+      const int64_t page = row.page(piece), count = row.size(piece);
+      all.load(all.pool.keys, all.pool.keyScales, page, head, count, all.keys);
+      all.load(all.pool.values, all.pool.valueScales, page, head, count,
+               all.values);
       return true;
     }
-    void loadValues() {
-      if (!std::exchange(hasValues, true))
-        all.load(all.pool.values, all.pool.valueScales, row.page(loadedPiece),
-                 loadedHead, size(loadedPiece), all.values);
-    }
 
-    /// As pages have them: values of the piece at hand, keys of another one.
-    NextRows storedValues() const {
-      return storedRows(all.pool.values, loadedPiece);
+    /// As pages have them, of the head that the pool is of.
+    StoredRows storedKeys(int64_t piece) const {
+      return rowsOf(all.pool.keys, all.pool.keyScales, row.page(piece));
     }
-    NextRows storedKeys(int64_t piece) const {
-      return storedRows(all.pool.keys, piece);
+    StoredRows storedValues(int64_t piece) const {
+      return rowsOf(all.pool.values, all.pool.valueScales, row.page(piece));
+    }
+    bool areDense() const {
+      return all.pool.keys.strides[3] == 1 && all.pool.values.strides[3] == 1;
     }
 
   private:
     const RoundedPages &all;
     const KeysInPages row;
     int64_t loadedPiece = -1, loadedHead = -1;
-    bool hasValues = false;
 
-    NextRows storedRows(const TensorView &stored, int64_t piece) const {
-      return {stored.data + row.page(piece) * stored.strides[0] +
-                  loadedHead * stored.strides[1],
-              stored.strides[2], stored.dims[3]};
+    static StoredRows rowsOf(const TensorView &stored, const TensorView &scales,
+                             int64_t page) {
+      return {stored.data + page * stored.strides[0], stored.strides[2],
+              stored.element, scales.as<float>() + page * scales.strides[0],
+              scales.strides[2]};
     }
   };
   Row of(const KeysInPages &row) const { return {*this, row}; }

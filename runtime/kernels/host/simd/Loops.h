@@ -43,7 +43,6 @@ struct RowProduct {
   float *c = nullptr;
   int64_t leadingC = 0;
   float alpha = 1;
-  bool isCached = false; ///< B was written just now
   NextRows next;
 };
 
@@ -91,6 +90,18 @@ template <typename Loop> struct LoopByType {
   }
 };
 
+/// And for numbers of 8 bits.
+template <typename Loop> struct LoopByStoredType : LoopByType<Loop> {
+  Loop ofInt8, ofFloat8E4M3;
+
+  Loop of(artifact::ElementType element) const {
+    return element == artifact::ElementType_Int8 ? ofInt8
+           : element == artifact::ElementType_Float8E4M3FN
+               ? ofFloat8E4M3
+               : LoopByType<Loop>::of(element);
+  }
+};
+
 /// A loop for each type of integers.
 template <typename Loop> struct LoopByInteger {
   Loop ofInt8, ofUInt8, ofInt16, ofUInt16;
@@ -108,9 +119,9 @@ struct Loops {
   LoopByType<void (*)(const PackedProduct &product, Span panels)>
       multiplyPanels;
   /// For few rows of A: reads B once, as it lies.
-  LoopByType<void (*)(const RowProduct &product)> multiplyRows;
+  LoopByStoredType<void (*)(const RowProduct &product)> multiplyRows;
   /// The same of what rows of B are weighted by, added up as multiplyPanels does.
-  LoopByType<void (*)(const WeightedRows &sum)> addRows;
+  LoopByStoredType<void (*)(const WeightedRows &sum)> addRows;
   /// -inf for none; NaN if any is.
   float (*maximumOfRow)(const float *x, int64_t count);
   /// The largest |x|, likewise.
