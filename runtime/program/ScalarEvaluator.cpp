@@ -113,10 +113,11 @@ Status evaluateOne(const artifact::Program &program, uint32_t i,
     return Status::ok();
   SHARDC_RETURN_IF_ERROR(checkGuardsAmong(program, values, i));
   return argumentError(
-      "the size ", describeScalar(program, i),
-      outcome == Outcome::Overflow ? " is too large for 64 bits"
-                                   : " divides by a number below 1",
-      " (operands ", lhs, " and ", rhs, "); change the inputs' shapes");
+             "the size ", describeScalar(program, i),
+             outcome == Outcome::Overflow ? " is too large for 64 bits"
+                                          : " divides by a number below 1",
+             " (operands ", lhs, " and ", rhs, "); change the inputs' shapes")
+      .at({.kernel = "guard"});
 }
 
 } // namespace

@@ -156,8 +156,11 @@ void Stage::runJob(Rank &rank) {
     rank.status =
         artifactError("rank ", rank.place.worldRank(), ": a kernel threw");
   }
-  // Whether inputs fit, and when a request ends, is no matter of a rank.
-  if (rank.status.code() == StatusCode::Artifact && !place.world.hasFailed())
+  // Whether inputs fit, and when a request ends, is no matter of a rank; what an
+  // instruction makes of them is.
+  const bool isOfRank = rank.status.code() == StatusCode::Artifact ||
+                        rank.status.place().instruction >= 0;
+  if (isOfRank && !place.world.hasFailed())
     rank.status =
         rank.status.at({.rank = rank.place.worldRank(), .stage = place.stage});
   if (!rank.status.isOk())

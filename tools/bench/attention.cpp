@@ -1,8 +1,9 @@
 //===- attention.cpp - Attention of one query behind many keys ------------===//
 //
-//   build/bin/bench-attention [positions] [threads] [kind]     32768 1
+//   build/bin/bench-attention [positions] [threads] [kind] [key heads] [key heads]
 //
-// One sequence, 32 heads and 8 key heads of 128 numbers, whose keys and values
+// One sequence of 32768 positions, one thread, 32 heads and 8 key heads of 128
+// numbers, if nothing else is said. Keys and values
 // are read once: what bounds it is memory, so that each line says how many GB/s
 // of keys and values it reads, and how many % that is of what the threads read
 // (sums of the same bytes) and of what they copy (both directions together).
@@ -19,6 +20,7 @@
 #include "runtime/launch/HostThreads.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +36,8 @@ using namespace shardc::runtime::host;
 using artifact::ElementType;
 using Clock = std::chrono::steady_clock;
 
-static constexpr int64_t kHeads = 32, kKeyHeads = 8, kSize = 128, kOfPage = 64;
+static constexpr int64_t kHeads = 32, kSize = 128, kOfPage = 64;
+static int64_t keyHeads = 8;
 static constexpr int kRounds = 21;
 
 namespace {
@@ -153,10 +156,10 @@ Work ofRequest(const char *name, ElementType element, int64_t positions) {
   const int64_t bytes = bytesOf(element);
   call->input(call->add(element, {1, kHeads, 1, kSize}, bytes));
   for (int i = 0; i < 2; ++i)
-    call->input(call->add(element, {1, kKeyHeads, positions, kSize}, bytes));
+    call->input(call->add(element, {1, keyHeads, positions, kSize}, bytes));
   call->offset = positions - 1;
   call->finish(element);
-  return {name, double(2 * kKeyHeads * positions * kSize * bytes),
+  return {name, double(2 * keyHeads * positions * kSize * bytes),
           [call] { call->run(); }};
 }
 
@@ -166,13 +169,14 @@ Work inPages(const char *name, ElementType compute, ElementType element,
   const int64_t bytes = bytesOf(element), pages = positions / kOfPage;
   call->input(call->add(compute, {1, kHeads, 1, kSize}, bytesOf(compute)));
   for (int i = 0; i < 2; ++i)
-    call->input(call->add(element, {pages, kKeyHeads, kOfPage, kSize}, bytes));
+    call->input(call->add(element, {pages, keyHeads, kOfPage, kSize}, bytes));
   const auto integers = [&](std::vector<int64_t> dims) -> Operand & {
     return call->add(artifact::ElementType_Int64, std::move(dims), 8);
   };
   Operand &order = integers({1, pages});
-  for (int64_t p = 0; p < pages; ++p) // an odd step visits each page once
-    order.view.as<int64_t>()[p] = p * 787 % pages;
+  const int64_t step = pages % 787 ? 787 : 1; // a prime visits each page once
+  for (int64_t p = 0; p < pages; ++p)
+    order.view.as<int64_t>()[p] = p * step % pages;
   call->input(order);
   Operand &past = integers({1}), &first = integers({2});
   past.view.as<int64_t>()[0] = positions - 1;
@@ -185,10 +189,10 @@ Work inPages(const char *name, ElementType compute, ElementType element,
   const bool isScaled = element != compute;
   for (int i = 0; isScaled && i < 2; ++i)
     call->input(call->add(artifact::ElementType_Float32,
-                          {pages, kKeyHeads, kOfPage, 1}, 4));
+                          {pages, keyHeads, kOfPage, 1}, 4));
   call->finish(compute);
   return {name,
-          double(2 * kKeyHeads * positions * (kSize * bytes + 4 * isScaled)),
+          double(2 * keyHeads * positions * (kSize * bytes + 4 * isScaled)),
           [call] { call->run(); }};
 }
 
@@ -216,17 +220,24 @@ int main(int argc, char **argv) {
   const int threads = argc > 2 ? std::atoi(argv[2]) : 1;
   if (positions <= 0 || positions % kOfPage != 0 || threads < 1) {
     std::fprintf(stderr, "usage: bench-attention [positions, a multiple of 64] "
-                         "[threads] [kind]\n");
+                         "[threads] [kind] [key heads]\n");
+    return 2;
+  }
+  keyHeads = argc > 4 ? std::atoll(argv[4]) : keyHeads;
+  if (keyHeads < 1 || kHeads % keyHeads != 0) {
+    std::fprintf(stderr, "%lld key heads do not share %lld heads\n",
+                 static_cast<long long>(keyHeads),
+                 static_cast<long long>(kHeads));
     return 2;
   }
   setHostThreads(threads);
   constexpr auto f32 = artifact::ElementType_Float32;
   constexpr auto f16 = artifact::ElementType_Float16;
   constexpr auto bf16 = artifact::ElementType_BFloat16;
-  const int64_t most = 2 * kKeyHeads * positions * kSize * 4;
+  const int64_t most = 2 * keyHeads * positions * kSize * 4;
   Operand from(f32, {most / 4}, 4), to(f32, {most / 4}, 4);
-  from.fill(); // zeros may all be one page
-  volatile uint64_t sink = 0;
+  from.fill();                    // zeros may all be one page
+  std::atomic<uint64_t> sink = 0; // so that reads are made
   std::vector<Work> works;
   works.push_back(
       {"read", double(most), [&] {
@@ -245,7 +256,7 @@ int main(int argc, char **argv) {
            uint64_t sum = 0;
            for (int lane = 0; lane < 8; ++lane)
              sum += all[lane];
-           sink = sum;
+           sink += sum;
          });
        }});
   works.push_back(

@@ -154,7 +154,10 @@ Status CudaStream::readFault() {
   return Status::error(site->code,
                        message(owner, site->kind, " at node '", site->node,
                                "' (instruction ", site->instruction,
-                               "): ", site->problem));
+                               "): ", site->problem),
+                       {.instruction = site->instruction,
+                        .kernel = site->kind,
+                        .node = site->node});
 }
 
 /// A collective may never end: then the wait is this side's to give up.

@@ -237,24 +237,36 @@ TEST(PagedAttention, KeysAndValuesOf8Bits) {
 
 /// Which few queries read as they are stored, and many as numbers.
 template <typename T> void denseVariants(double tolerance) {
-  for (int64_t ofPage : {20, 64})
-    for (int64_t size : {16, 19}) {
-      Rows rows = Rows::make<T>({{0, 5}, {7, 1}, {3, 13}, {61, 2}}, ofPage, 64,
-                                size, 32);
-      Problem form = formOf(rows);
-      form.causal = true;
-      Rows stored = rounded<T>(rows, /*isDense=*/true);
-      expectRows<T>(rows, stored, form, tolerance);
-      form.window = 37; // from the midst of a page
-      expectRows<T>(rows, stored, form, tolerance);
-      rows.sinks = stored.sinks = Tensor::integers<T>({kHeads}, 7);
-      form.softcap = 2;
-      expectRows<T>(rows, stored, form, tolerance);
-    }
+  for (auto [ofPage, size] : {std::pair<int64_t, int64_t>{20, 19}, {64, 16}}) {
+    Rows rows =
+        Rows::make<T>({{0, 5}, {7, 1}, {3, 13}, {61, 2}}, ofPage, 64, size, 32);
+    Problem form = formOf(rows);
+    form.causal = true;
+    Rows stored = rounded<T>(rows, /*isDense=*/true);
+    expectRows<T>(rows, stored, form, tolerance);
+    form.window = 37; // from the midst of a page
+    expectRows<T>(rows, stored, form, tolerance);
+    rows.sinks = stored.sinks = Tensor::integers<T>({kHeads}, 7);
+    form.softcap = 2;
+    expectRows<T>(rows, stored, form, tolerance);
+  }
+}
+
+/// Pages that are longer than a tile of keys, and a mask.
+void longPages() {
+  Rows rows = Rows::make<float>({{290, 1}, {3, 1}}, 300, 4, 16, 16);
+  Rows stored = rounded<float>(rows, /*isDense=*/true);
+  Problem form = formOf(rows);
+  form.causal = true;
+  expectRows<float>(rows, stored, form, 1e-5);
+  const int64_t keys = rows.pages.view.dims[1] * rows.ofPage;
+  rows.mask = stored.mask = Tensor::integers<Boolean>({2, 1, 1, keys}, 5);
+  expectRows<float>(rows, stored, form, 1e-5);
 }
 
 TEST(PagedAttention, DenseKeysAndValuesOf8Bits) {
   denseVariants<float>(1e-5);
+  longPages();
   denseVariants<BFloat16>(3e-2);
 }
 

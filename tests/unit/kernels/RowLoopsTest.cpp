@@ -198,18 +198,20 @@ TEST_P(RowLoops, ProductsOfRaggedRows) {
   multipliesRows<float>(loops());
   multipliesRows<Float16>(loops());
   multipliesRows<BFloat16>(loops());
+  multipliesRows<int8_t>(loops());
 }
 
 /// One product alone has the bits that it has among others.
-TEST_P(RowLoops, ProductsOfRowsDoNotDependOnTheOthers) {
-  const int64_t m = 7, n = 21, k = 100;
-  const auto noise = [](int64_t rows, int64_t columns, float phase) {
-    const Tensor made = Tensor::filled<float>({rows, columns}, 0);
-    for (int64_t i = 0; i < rows * columns; ++i)
-      made.view.as<float>()[i] = std::sin(float(i * i) + phase);
+template <typename T> void productsAlone(const Loops &loops, int64_t k) {
+  const int64_t m = 7, n = 21;
+  const auto noise = [&](auto type, int64_t rows, float phase) {
+    using N = decltype(type);
+    const Tensor made = Tensor::filled<N>({rows, k}, N(0.f));
+    for (int64_t i = 0; i < rows * k; ++i)
+      made.view.as<N>()[i] = N(std::sin(float(i * i) + phase));
     return made;
   };
-  const Tensor a = noise(m, k, 1), b = noise(n, k, 2);
+  const Tensor a = noise(float(), m, 1), b = noise(T(), n, 2);
   const auto multiply = [&](const Tensor &x, const Tensor &y) {
     const Tensor c = Tensor::filled<float>({x.view.dims[0], y.view.dims[0]}, 9);
     RowProduct product;
@@ -222,15 +224,23 @@ TEST_P(RowLoops, ProductsOfRowsDoNotDependOnTheOthers) {
     product.rowStepB = k;
     product.c = c.view.as<float>();
     product.leadingC = product.n;
-    loops().multiplyRows.ofFloat(product);
+    loops.multiplyRows.of(y.view.element)(product);
     return c;
   };
   const Tensor all = multiply(a, b);
   for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j)
-      ASSERT_EQ(multiply(a.slice(0, i, 1), b.slice(0, j, 1)).at<float>({0, 0}),
-                all.at<float>({i, j}))
-          << i << ", " << j;
+    for (int64_t j = 0; j < n; ++j) {
+      const Tensor one = multiply(a.slice(0, i, 1), b.slice(0, j, 1));
+      ASSERT_EQ(one.at<float>({0, 0}), all.at<float>({i, j})) << i << ", " << j;
+    }
+}
+
+TEST_P(RowLoops, ProductsOfRowsDoNotDependOnTheOthers) {
+  for (int64_t k : {13, 100, 111}) {
+    productsAlone<float>(loops(), k);
+    productsAlone<Float16>(loops(), k);
+    productsAlone<BFloat16>(loops(), k);
+  }
 }
 
 template <typename T> void addsRows(const Loops &loops) {
@@ -264,10 +274,48 @@ template <typename T> void addsRows(const Loops &loops) {
       }
 }
 
+/// In the order of products with panels, which add them up in attention of more
+/// queries, or with --bitwise.
+TEST_P(RowLoops, SumsOfWeightedRowsAreThoseOfPanels) {
+  const int64_t m = 7, n = 80, k = 37;
+  const auto noise = [](int64_t rows, int64_t columns, float phase) {
+    const Tensor made = Tensor::filled<float>({rows, columns}, 0);
+    for (int64_t i = 0; i < rows * columns; ++i)
+      made.view.as<float>()[i] = std::sin(float(i * i) + phase);
+    return made;
+  };
+  const Tensor weights = noise(m, k, 1), b = noise(k, n, 2);
+  const Tensor c = noise(m, n, 3), expected = c.copy();
+  WeightedRows sum;
+  sum.m = m;
+  sum.n = n;
+  sum.k = k;
+  sum.weights = weights.view.as<float>();
+  sum.leadingWeights = k;
+  sum.b = b.view.data;
+  sum.rowStepB = n;
+  sum.c = c.view.as<float>();
+  sum.leadingC = n;
+  loops().addRows.ofFloat(sum);
+  PackedProduct product;
+  product.m = m;
+  product.n = n;
+  product.k = k;
+  product.a = weights.view.as<float>();
+  product.rowStepA = k;
+  product.setRows(b.view.data, artifact::ElementType_Float32, n);
+  product.c = expected.view.as<float>();
+  product.leadingC = n;
+  product.beta = 1;
+  loops().multiplyPanels.ofFloat(product, {0, n / kPanelColumns});
+  EXPECT_EQ(c.values<float>(), expected.values<float>());
+}
+
 TEST_P(RowLoops, SumsOfWeightedRows) {
   addsRows<float>(loops());
   addsRows<Float16>(loops());
   addsRows<BFloat16>(loops());
+  addsRows<int8_t>(loops());
 }
 
 TEST_P(RowLoops, BytesTimesTheScaleOfTheirRow) {

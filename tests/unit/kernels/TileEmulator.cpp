@@ -226,7 +226,8 @@ bool areProduct(const Instruction &it) {
   const int rows = state.rows[it.reg], depth = state.rowBytes[it.rm] / 4;
   return !it.isMemory && it.third < kTiles && it.reg != it.rm &&
          it.reg != it.third && it.rm != it.third && rows > 0 &&
-         state.rows[it.rm] == rows && state.rows[it.third] >= depth &&
+         state.rowBytes[it.reg] % 4 == 0 && state.rowBytes[it.rm] % 4 == 0 &&
+         state.rows[it.rm] == rows && state.rows[it.third] == depth &&
          state.rowBytes[it.third] == state.rowBytes[it.reg];
 }
 

@@ -192,7 +192,7 @@ public:
       tiled.addValues(tile, piece, to, leading);
       return Status::ok();
     }
-    if (readsAsTheyLie() && tile.count <= kDepthBlock) {
+    if (readsAsTheyLie()) {
       addRows(tile, head.columns, storedValues(tile), next, to, leading);
       return Status::ok();
     }

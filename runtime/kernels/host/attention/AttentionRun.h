@@ -44,6 +44,8 @@
 namespace shardc::runtime::host {
 
 inline constexpr int64_t kQueryTile = 96, kKeyTile = 256;
+static_assert(kKeyTile <= kDepthBlock, "a tile's values are one sum, as those "
+                                       "that multiplyPanels adds up are");
 
 /// Those of a tile of rows.
 template <typename Acc> struct TileState {
@@ -300,7 +302,7 @@ private:
 
   /// Keys behind the first `end` of a piece.
   NextRows nextKeys(int64_t piece, int64_t end, bool isLast) const {
-    if (isLast && piece + 1 >= keys.count())
+    if (!operands.readsAsTheyLie() || (isLast && piece + 1 >= keys.count()))
       return {};
     if constexpr (kMayReadStored) {
       return (isLast ? keys.storedKeys(piece + 1)

@@ -1,8 +1,7 @@
 //===- FewQueries.h - Attention of few queries, as in a step of decoding --===//
 //
-// Memory bounds it: keys and values are read once, as they lie, by all queries
-// that share them, and while those of a tile are at work memory is asked for the
-// next ones. Numbers of 8 bits are never stored as others: a key's scale is that
+// Memory bounds it: keys and values of a tile are read once, as they lie, by all
+// its queries, and while they are at work memory is asked for the next ones. Numbers of 8 bits are never stored as others: a key's scale is that
 // of its scores, a value's that of its weights.
 //
 //===----------------------------------------------------------------------===//
@@ -36,7 +35,7 @@ struct StoredRows {
   }
 };
 
-/// Row i of the tile's scores times the scales of its keys or values.
+/// Each row of scores times the scales of its keys, or values.
 inline void scaleScores(const ScoreTile<float> &tile, const StoredRows &of) {
   for (int64_t i = 0; of.scales && i < tile.rows; ++i) {
     float *row = tile.scores + i * tile.leading;

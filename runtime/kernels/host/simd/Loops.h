@@ -118,7 +118,7 @@ struct Loops {
   /// Columns of C that belong to these panels of B.
   LoopByType<void (*)(const PackedProduct &product, Span panels)>
       multiplyPanels;
-  /// For few rows of A: reads B once, as it lies.
+  /// For few rows of A: reads B from memory once, as it lies.
   LoopByStoredType<void (*)(const RowProduct &product)> multiplyRows;
   /// The same of what rows of B are weighted by, added up as multiplyPanels does.
   LoopByStoredType<void (*)(const WeightedRows &sum)> addRows;
