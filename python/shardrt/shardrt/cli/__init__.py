@@ -48,6 +48,6 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except BrokenPipeError:  # who reads has heard enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return RUNNING
-    except (OSError, ValueError, RuntimeError, ImportError) as error:
+    except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
         print(f"shardrt {parsed.command}: {error}", file=sys.stderr)
         return status_of(error)

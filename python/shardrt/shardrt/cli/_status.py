@@ -14,4 +14,4 @@ def status_of(error: BaseException) -> int:
     """Of a command that ended with it."""
     if isinstance(error, errors.Error):
         return FLAGS if isinstance(error, errors.InvalidArgument) else RUNNING
-    return FLAGS if isinstance(error, (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)) else RUNNING
+    return FLAGS if isinstance(error, (ValueError, TypeError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)) else RUNNING
