@@ -228,19 +228,24 @@ TEST_P(BackendTest, aKernelWhoseDataAreWrongIsNamedByTheNextWait) {
   DeviceBuffer x = memory(24), index = memory(8), y = memory(8);
   upload(x, counted(6));
   const PickedRow row(*kernel, x.data(), index.data(), y.data());
+  const auto node = [](int64_t which) {
+    return "node" + std::to_string(which);
+  };
   auto pick = [&](int64_t which) {
     upload(index, std::vector<int64_t>{which});
-    const std::string node = "node" + std::to_string(which);
-    Status status = row.launch(*stream, node);
+    Status status = row.launch(*stream, node(which));
     return status.isOk() ? stream->synchronize() : status;
   };
   for (int64_t wrong : {3, -4, 1000}) {
     Status status = pick(wrong);
     EXPECT_FALSE(status.isOk()) << wrong;
-    const std::string named =
-        device->isHost() ? "" : "'node" + std::to_string(wrong) + "'";
+    const std::string named = device->isHost() ? "" : "'" + node(wrong) + "'";
     EXPECT_NE(status.message().find(named), std::string::npos)
         << status.message(); // on the host the engine names it
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+    if (GetParam() == std::string_view("cuda")) {
+      EXPECT_EQ(status.place().node, node(wrong));
+    }
     // And the stream is as good as before.
     ASSERT_OK(pick(1));
     EXPECT_EQ(download<float>(y.data(), 2), counted(2, 2));
