@@ -336,12 +336,18 @@ bool isEmulated = false;
       __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & 1u << 24);
   if (hasTiles)
     return;
-  isEmulated =
-      handle(SIGILL, onIllegal) && handle(SIGSEGV, onFault) && setCpuid(false);
+  // Tiles are used beside these vectors alone (ProcessorLevel.h).
+  const bool hasVectors = __builtin_cpu_supports("avx512bf16") &&
+                          __builtin_cpu_supports("avx512vl") &&
+                          __builtin_cpu_supports("avx512bw");
+  isEmulated = hasVectors && handle(SIGILL, onIllegal) &&
+               handle(SIGSEGV, onFault) && setCpuid(false);
   if (isEmulated)
     return;
-  std::fputs(": Skipped\nno AMX, and CPUID cannot be made to fault here\n",
-             stdout);
+  std::printf(": Skipped\nno AMX, and %s\n",
+              hasVectors ? "CPUID cannot be made to fault here"
+                         : "no products of bfloat16 in vectors, beside which "
+                           "tiles are used");
   std::fflush(stdout);
   _exit(kSkipped);
 }
