@@ -1,10 +1,9 @@
 //===- attention.cpp - Attention of one query behind many keys ------------===//
 //
-//   build/bin/bench-attention [positions] [threads] [kind] [key heads] [key heads]
+//   build/bin/bench-attention [positions] [threads] [kind] [key heads]
 //
 // One sequence of 32768 positions, one thread, 32 heads and 8 key heads of 128
-// numbers, if nothing else is said. Keys and values
-// are read once: what bounds it is memory, so that each line says how many GB/s
+// numbers, if nothing else is said. Keys and values are read once: what bounds it is memory, so that each line says how many GB/s
 // of keys and values it reads, and how many % that is of what the threads read
 // (sums of the same bytes) and of what they copy (both directions together).
 // Medians of 21 runs, each kind in turn. Keys and values lie dense ("request",
@@ -86,14 +85,6 @@ struct Operand {
   }
 };
 
-int64_t bytesOf(ElementType element) {
-  return element == artifact::ElementType_Float32 ? 4
-         : element == artifact::ElementType_Int8 ||
-                 element == artifact::ElementType_Float8E4M3FN
-             ? 1
-             : 2;
-}
-
 /// A call of a kernel, with all that it reads.
 struct Work {
   const char *name;
@@ -127,7 +118,9 @@ struct Call {
   void absent() { inputs.push_back(Operand().view); }
 
   void finish(ElementType element) {
-    output = add(element, {1, kHeads, 1, kSize}, bytesOf(element)).view;
+    output =
+        add(element, {1, kHeads, 1, kSize}, artifact::elementBytes(element))
+            .view;
     attributes.resize(3);
     attributes[0] = {"scale", nullptr, 0, &scale, 1, {}};
     attributes[1] = {"is_causal", &causal, 1, nullptr, 0, {}};
@@ -153,7 +146,7 @@ struct Call {
 
 Work ofRequest(const char *name, ElementType element, int64_t positions) {
   auto call = std::make_shared<Call>("Attention");
-  const int64_t bytes = bytesOf(element);
+  const int64_t bytes = artifact::elementBytes(element);
   call->input(call->add(element, {1, kHeads, 1, kSize}, bytes));
   for (int i = 0; i < 2; ++i)
     call->input(call->add(element, {1, keyHeads, positions, kSize}, bytes));
@@ -166,8 +159,10 @@ Work ofRequest(const char *name, ElementType element, int64_t positions) {
 Work inPages(const char *name, ElementType compute, ElementType element,
              int64_t positions) {
   auto call = std::make_shared<Call>("PagedAttention");
-  const int64_t bytes = bytesOf(element), pages = positions / kOfPage;
-  call->input(call->add(compute, {1, kHeads, 1, kSize}, bytesOf(compute)));
+  const int64_t bytes = artifact::elementBytes(element),
+                pages = positions / kOfPage;
+  call->input(call->add(compute, {1, kHeads, 1, kSize},
+                        artifact::elementBytes(compute)));
   for (int i = 0; i < 2; ++i)
     call->input(call->add(element, {pages, keyHeads, kOfPage, kSize}, bytes));
   const auto integers = [&](std::vector<int64_t> dims) -> Operand & {

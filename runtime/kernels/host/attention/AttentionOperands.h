@@ -49,8 +49,6 @@ public:
     values = newValues;
     scratch = newScratch;
   }
-  const T *keysOfHead() const { return keys; }
-  static constexpr bool readsAsTheyLie() { return false; }
   static constexpr int64_t alignment() { return kPanelColumns; }
   /// Another piece is in the same place.
   void forget() {}
@@ -142,9 +140,13 @@ public:
     packedValues = scratch + sizeOfKeys();
     packed = {0, 0};
   }
-  const T *keysOfHead() const { return keys; }
   /// Keys and values, both of few queries.
   bool readsAsTheyLie() const { return readsKeys && readsValues; }
+  /// Keys of a piece from `begin` on, where they lie.
+  StoredRows storedKeys(const KeyPiece &of, int64_t begin) const {
+    return {bytes(keys + of.keys + begin * head.stepK), head.stepK,
+            elementTypeOf<T>()};
+  }
   void forget() {
     packed = {0, 0};
     tiled.forget();
@@ -164,7 +166,8 @@ public:
     if (readsKeys) {
       const NextRows next =
           readsValues ? storedValues(tile).next(head.columns) : NextRows();
-      scoreRows(queries, scale, head.depth, storedKeys(tile), next, tile);
+      scoreRows(queries, scale, head.depth, storedKeys(piece, tile.begin), next,
+                tile);
       return Status::ok();
     }
     pack(tile.begin, tile.begin + tile.count);
@@ -203,8 +206,8 @@ public:
     product.a = tile.scores;
     product.rowStepA = tile.leading;
     if (readsValues) {
-      product.setRows(bytes(values + piece.values + tile.begin * head.stepV),
-                      elementTypeOf<T>(), head.stepV);
+      const StoredRows stored = storedValues(tile);
+      product.setRows(stored.rows, stored.element, stored.step);
     } else {
       pack(tile.begin, tile.begin + tile.count);
       product.setPacked(
@@ -237,10 +240,6 @@ private:
   }
 
   /// Of a tile, where they lie.
-  StoredRows storedKeys(const ScoreTile<float> &tile) const {
-    return {bytes(keys + piece.keys + tile.begin * head.stepK), head.stepK,
-            elementTypeOf<T>()};
-  }
   StoredRows storedValues(const ScoreTile<float> &tile) const {
     return {bytes(values + piece.values + tile.begin * head.stepV), head.stepV,
             elementTypeOf<T>()};

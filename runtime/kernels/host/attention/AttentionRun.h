@@ -300,20 +300,18 @@ private:
     return false;
   }
 
-  /// Keys behind the first `end` of a piece.
+  /// Keys behind the first `end` of a piece, where few queries read them.
   NextRows nextKeys(int64_t piece, int64_t end, bool isLast) const {
-    if (!operands.readsAsTheyLie() || (isLast && piece + 1 >= keys.count()))
-      return {};
-    if constexpr (kMayReadStored) {
-      return (isLast ? keys.storedKeys(piece + 1)
-                     : keys.storedKeys(piece).from(end))
-          .next(k.dims[3]);
-    } else {
-      const int64_t first = isLast ? keys.at(piece + 1).keys
-                                   : keys.at(piece).keys + end * k.strides[2];
-      return NextRows::of(operands.keysOfHead() + first, k.strides[2],
-                          k.dims[3]);
+    if constexpr (std::is_same_v<Acc, float>) {
+      if (!operands.readsAsTheyLie() || (isLast && piece + 1 >= keys.count()))
+        return {};
+      const int64_t next = isLast ? piece + 1 : piece, begin = isLast ? 0 : end;
+      if constexpr (kMayReadStored)
+        return keys.storedKeys(next).from(begin).next(k.dims[3]);
+      else
+        return operands.storedKeys(keys.at(next), begin).next(k.dims[3]);
     }
+    return {};
   }
 
   /// Sums in a fixed order stay whole, and causal calls leave out keys anyway.
@@ -338,17 +336,7 @@ private:
     const int64_t count = seen.end - seen.begin, columns = v.dims[3];
     const ScoreTile<Acc> tile = {scores, scoreStep, rows.count, seen.begin,
                                  count};
-    if constexpr (kMayReadStored) {
-      if (readsStored())
-        scoreRows(rows.queries, scale, k.dims[3],
-                  keys.storedKeys(piece).from(seen.begin),
-                  keys.storedValues(piece).from(seen.begin).next(columns),
-                  tile);
-      else
-        SHARDC_RETURN_IF_ERROR(operands.score(rows.queries, scale, tile));
-    } else {
-      SHARDC_RETURN_IF_ERROR(operands.score(rows.queries, scale, tile));
-    }
+    SHARDC_RETURN_IF_ERROR(score(rows, piece, tile));
     for (int64_t i = 0; i < rows.count; ++i) {
       const Keys own = seenBy(rows, i, piece);
       const int64_t begin = std::clamp(own.begin, seen.begin, seen.end);
@@ -362,14 +350,31 @@ private:
                : 0;
       weigh(rows.state.row(i), from, end - begin, maskAt, columns);
     }
+    return addValues(rows, piece, tile, next);
+  }
+
+  Status score(const Rows &rows, int64_t piece, const ScoreTile<Acc> &tile) {
     if constexpr (kMayReadStored)
       if (readsStored()) {
-        addRows(tile, columns, keys.storedValues(piece).from(seen.begin), next,
-                rows.state.values, rows.state.valueStep);
+        scoreRows(rows.queries, scale, k.dims[3],
+                  keys.storedKeys(piece).from(tile.begin),
+                  keys.storedValues(piece).from(tile.begin).next(v.dims[3]),
+                  tile);
         return Status::ok();
       }
-    return operands.addValues(tile, rows.state.values, rows.state.valueStep,
-                              next);
+    return operands.score(rows.queries, scale, tile);
+  }
+
+  Status addValues(const Rows &rows, int64_t piece, const ScoreTile<Acc> &tile,
+                   const NextRows &next) {
+    const TileState<Acc> &to = rows.state;
+    if constexpr (kMayReadStored)
+      if (readsStored()) {
+        addRows(tile, v.dims[3], keys.storedValues(piece).from(tile.begin),
+                next, to.values, to.valueStep);
+        return Status::ok();
+      }
+    return operands.addValues(tile, to.values, to.valueStep, next);
   }
 
   /// Makes weights of scores, relative to the largest score of the row.

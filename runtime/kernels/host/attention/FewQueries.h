@@ -1,8 +1,9 @@
 //===- FewQueries.h - Attention of few queries, as in a step of decoding --===//
 //
 // Memory bounds it: keys and values of a tile are read once, as they lie, by all
-// its queries, and while they are at work memory is asked for the next ones. Numbers of 8 bits are never stored as others: a key's scale is that
-// of its scores, a value's that of its weights.
+// its queries, and while they are at work memory is asked for the next ones.
+// Numbers of 8 bits are never stored as others: a key's scale is that of its
+// scores, a value's that of its weights.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_FEWQUERIES_H

@@ -24,13 +24,6 @@ struct Span {
 struct NextRows {
   const std::byte *rows = nullptr;
   int64_t step = 0, bytes = 0; ///< from row to row, and of a row
-
-  template <typename T>
-  static NextRows of(const T *rows, int64_t step, int64_t columns) {
-    constexpr int64_t size = sizeof(T);
-    return {reinterpret_cast<const std::byte *>(rows), step * size,
-            columns * size};
-  }
 };
 
 /// C [m, n] = alpha A B^T for rows of A and of B, which are dense.
