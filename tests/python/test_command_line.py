@@ -1,17 +1,21 @@
 """The program shardrt: the texts of shardrt.Generator from a shell."""
 
+import contextlib
+import io
 import json
 import os
 import re
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 from tests.python import support
 from tests.python.served_decoder import PROMPT, Served
 from tests.support import BIN, model_file, program
 
 import shardrt  # isort: skip
+from shardrt.cli import generate, main  # isort: skip
 
 
 class Generate(Served):
@@ -108,6 +112,13 @@ class Generate(Served):
         other.chmod(0o755)
         for path in (self.folder, self.folder / "nothing"):
             self.assertEqual(self.shardrt("--version", PATH=str(path)).stdout, f"shardrt {shardrt.__version__}\n")
+
+    def test_a_wrong_type_is_one_line(self):
+        """As of what a file beside the model holds."""
+        wrong = TypeError("messages are 5, expected a list")
+        with mock.patch.object(generate, "run", side_effect=wrong), contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(main(["generate", "nowhere"]), 2)
+        self.assertEqual(said.getvalue(), "shardrt generate: messages are 5, expected a list\n")
 
     def test_mistakes(self):
         encoder = self.folder / "bert.shard"
