@@ -17,8 +17,8 @@ enum class ProcessorLevel : uint8_t {
   Baseline,
   Avx2, ///< with FMA and F16C
   AvxVnni,
-  Avx512, ///< F alone
-  Avx512Vnni,
+  Avx512,     ///< F alone
+  Avx512Vnni, ///< also for tables of bytes (VBMI), where a processor has them
   Avx512BFloat16, ///< with VL and BW
   Amx             ///< whose kinds of tiles are another question
 };

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -182,9 +183,17 @@ Work inPages(const char *name, ElementType compute, ElementType element,
   call->absent();
   call->absent();
   const bool isScaled = element != compute;
-  for (int i = 0; isScaled && i < 2; ++i)
-    call->input(call->add(artifact::ElementType_Float32,
-                          {pages, keyHeads, kOfPage, 1}, 4));
+  for (int i = 0; isScaled && i < 2; ++i) {
+    Operand &scales = call->add(artifact::ElementType_Float32,
+                                {pages, keyHeads, kOfPage, 1}, 4);
+    // Bytes times scales are between -1 and 1: larger ones would leave weights
+    // that are denormal numbers.
+    for (int64_t j = 0; j < scales.view.numElements(); ++j)
+      scales.view.as<float>()[j] =
+          std::abs(scales.view.as<float>()[j]) /
+          (element == artifact::ElementType_Int8 ? 127 : 448);
+    call->input(scales);
+  }
   call->finish(compute);
   return {name,
           double(2 * keyHeads * positions * (kSize * bytes + 4 * isScaled)),
@@ -266,6 +275,7 @@ int main(int argc, char **argv) {
   works.push_back(ofRequest("request, bf16", bf16, positions));
   works.push_back(inPages("pages, f32", f32, f32, positions));
   works.push_back(inPages("pages, f16", f16, f16, positions));
+  works.push_back(inPages("pages, bf16", bf16, bf16, positions));
   works.push_back(
       inPages("pages, int8", f32, artifact::ElementType_Int8, positions));
   works.push_back(inPages("pages, fp8", f32, artifact::ElementType_Float8E4M3FN,

@@ -201,17 +201,21 @@ TEST_P(RowLoops, ProductsOfRaggedRows) {
   multipliesRows<int8_t>(loops());
 }
 
-/// One product alone has the bits that it has among others.
-template <typename T> void productsAlone(const Loops &loops, int64_t k) {
+/// One product alone has the bits that it has among others; numbers of B up to
+/// `most`, whatever its elements are read as.
+template <typename T>
+void productsAlone(const Loops &loops, int64_t k, float most = 1,
+                   artifact::ElementType readAs = elementTypeOf<T>()) {
   const int64_t m = 7, n = 21;
-  const auto noise = [&](auto type, int64_t rows, float phase) {
+  const auto noise = [&](auto type, int64_t rows, float phase, float most) {
     using N = decltype(type);
     const Tensor made = Tensor::filled<N>({rows, k}, N(0.f));
     for (int64_t i = 0; i < rows * k; ++i)
-      made.view.as<N>()[i] = N(std::sin(float(i * i) + phase));
+      made.view.as<N>()[i] =
+          N(std::fabs(most * std::sin(float(i * i) + phase)));
     return made;
   };
-  const Tensor a = noise(float(), m, 1), b = noise(T(), n, 2);
+  const Tensor a = noise(float(), m, 1, 1), b = noise(T(), n, 2, most);
   const auto multiply = [&](const Tensor &x, const Tensor &y) {
     const Tensor c = Tensor::filled<float>({x.view.dims[0], y.view.dims[0]}, 9);
     RowProduct product;
@@ -224,7 +228,7 @@ template <typename T> void productsAlone(const Loops &loops, int64_t k) {
     product.rowStepB = k;
     product.c = c.view.as<float>();
     product.leadingC = product.n;
-    loops.multiplyRows.of(y.view.element)(product);
+    loops.multiplyRows.of(readAs)(product);
     return c;
   };
   const Tensor all = multiply(a, b);
@@ -240,6 +244,8 @@ TEST_P(RowLoops, ProductsOfRowsDoNotDependOnTheOthers) {
     productsAlone<float>(loops(), k);
     productsAlone<Float16>(loops(), k);
     productsAlone<BFloat16>(loops(), k);
+    productsAlone<int8_t>(loops(), k, 100);
+    productsAlone<uint8_t>(loops(), k, 100, artifact::ElementType_Float8E4M3FN);
   }
 }
 
@@ -354,6 +360,82 @@ TEST_P(RowLoops, BytesTimesTheScaleOfTheirRow) {
       });
     }
   }
+}
+
+/// Rows of bytes, none of them a NaN of e4m3, and what each byte is.
+struct Float8Rows {
+  Float8Codec codec;
+  Tensor bytes;
+
+  Float8Rows(int64_t rows, int64_t columns, int64_t room)
+      : bytes(Tensor::filled<uint8_t>({rows, columns + room}, 0)) {
+    EXPECT_TRUE(findFloat8(artifact::ElementType_Float8E4M3FN, codec));
+    for (int64_t i = 0; i < bytes.view.numElements(); ++i) {
+      const uint8_t byte = uint8_t(i * 7 + i / 256);
+      bytes.view.as<uint8_t>()[i] = (byte & 0x7f) == 0x7f ? 0x40 : byte;
+    }
+  }
+  float at(int64_t row, int64_t column) const {
+    return float(codec.decode(bytes.at<uint8_t>({row, column})));
+  }
+};
+
+/// With rows of a unit matrix, each number of B by itself.
+Tensor unitMatrix(int64_t size) {
+  const Tensor made = Tensor::filled<float>({size, size}, 0);
+  for (int64_t i = 0; i < size; ++i)
+    made.view.as<float>()[i * size + i] = 1;
+  return made;
+}
+
+TEST_P(RowLoops, ProductsWithEachNumberOfFloat8) {
+  for (int64_t k : {5, 16, 64, 150}) {
+    const int64_t n = 37;
+    Float8Rows b(n, k, 3);
+    const Tensor a = unitMatrix(k), c = Tensor::filled<float>({k, n}, 9);
+    RowProduct product;
+    product.m = product.k = k;
+    product.n = n;
+    product.a = a.view.as<float>();
+    product.rowStepA = k;
+    product.b = b.bytes.view.data;
+    product.rowStepB = k + 3;
+    product.c = c.view.as<float>();
+    product.leadingC = n;
+    loops().multiplyRows.ofFloat8E4M3(product);
+    forEach(c.dims(), [&](const Dims &at) {
+      ASSERT_EQ(c.at<float>(at), b.at(at[1], at[0])) << at[0] << ", " << at[1];
+    });
+    // A NaN is one in all products with it, and in no other.
+    b.bytes.view.as<uint8_t>()[4 * (k + 3) + k - 1] = 0xff;
+    loops().multiplyRows.ofFloat8E4M3(product);
+    forEach(c.dims(), [&](const Dims &at) {
+      ASSERT_EQ(std::isnan(c.at<float>(at)), at[1] == 4);
+    });
+  }
+}
+
+TEST_P(RowLoops, SumsWithEachNumberOfFloat8) {
+  const int64_t k = 37, n = 208;
+  Float8Rows b(k, n, 3);
+  b.bytes.view.as<uint8_t>()[4 * (n + 3) + 70] = 0x7f;
+  const Tensor weights = unitMatrix(k), c = Tensor::filled<float>({k, n}, 0);
+  WeightedRows sum;
+  sum.m = sum.k = k;
+  sum.n = n;
+  sum.weights = weights.view.as<float>();
+  sum.leadingWeights = k;
+  sum.b = b.bytes.view.data;
+  sum.rowStepB = n + 3;
+  sum.c = c.view.as<float>();
+  sum.leadingC = n;
+  loops().addRows.ofFloat8E4M3(sum);
+  forEach(c.dims(), [&](const Dims &at) {
+    if (at[1] == 70)
+      ASSERT_TRUE(std::isnan(c.at<float>(at)));
+    else
+      ASSERT_EQ(c.at<float>(at), b.at(at[0], at[1])) << at[0] << ", " << at[1];
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Processors, RowLoops,

@@ -32,7 +32,9 @@ struct StoredRows {
   }
   NextRows next(int64_t columns) const {
     const int64_t bytes = artifact::elementBytes(element);
-    return {rows, step * bytes, columns * bytes};
+    return {rows, step * bytes, columns * bytes,
+            reinterpret_cast<const std::byte *>(scales),
+            scaleStep * int64_t(sizeof(float))};
   }
 };
 
@@ -40,6 +42,10 @@ struct StoredRows {
 inline void scaleScores(const ScoreTile<float> &tile, const StoredRows &of) {
   for (int64_t i = 0; of.scales && i < tile.rows; ++i) {
     float *row = tile.scores + i * tile.leading;
+    if (of.scaleStep == 1) {
+      loops().multiplyRow(row, of.scales, tile.count);
+      continue;
+    }
     for (int64_t j = 0; j < tile.count; ++j)
       row[j] *= of.scales[j * of.scaleStep];
   }

@@ -11,6 +11,7 @@
 
 #include "runtime/base/ProcessorLevel.h"
 #include "runtime/kernels/StorageTypes.h"
+#include "runtime/kernels/host/simd/Float8Rows.h"
 
 #include <algorithm>
 #include <array>
@@ -24,16 +25,6 @@
 
 namespace shardc::runtime::host {
 namespace {
-
-/// Rows of A whose part of kDepthBlock columns stays in the second cache.
-constexpr int64_t kRowBlock = 240;
-/// Panels whose columns of C stay in a cache from one block of depth to
-/// another; a multiple of all tilePanels.
-constexpr int64_t kPanelBlock = 24;
-/// More tiles than a block of rows has.
-constexpr int64_t kNever = kRowBlock;
-/// Tiles of a panel of 16 bits from which on it is widened once for all.
-constexpr int64_t kWidenTiles = 3;
 
 #ifdef __x86_64__
 #pragma GCC push_options
@@ -57,12 +48,18 @@ inline Vector loadPanel(const Float16 *p) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
 }
 using Bits [[gnu::vector_size(32)]] = uint32_t;
-using Halves [[gnu::vector_size(16), gnu::aligned(2), gnu::may_alias]] =
-    uint16_t;
+// By hand, since __builtin_convertvector takes five instructions in GCC 12.
 inline Vector loadPanel(const BFloat16 *p) {
-  return reinterpret_cast<Vector>(
-      __builtin_convertvector(*reinterpret_cast<const Halves *>(p), Bits)
-      << 16);
+  const auto words = reinterpret_cast<Bits>(_mm256_cvtepu16_epi32(
+      _mm_loadu_si128(reinterpret_cast<const __m128i *>(p))));
+  return reinterpret_cast<Vector>(words << 16);
+}
+/// The lower half of each, where the upper one is zero.
+inline void storeHalves(void *p, Bits words) {
+  const auto all = reinterpret_cast<__m256i>(words);
+  _mm_storeu_si128(static_cast<__m128i *>(p),
+                   _mm_packus_epi32(_mm256_castsi256_si128(all),
+                                    _mm256_extracti128_si256(all, 1)));
 }
 inline Bits loadBytes(const std::byte *p) {
   return reinterpret_cast<Bits>(_mm256_cvtepu8_epi32(
@@ -104,53 +101,7 @@ inline void storeNumbers(Float16 *p, Vector numbers) {
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c,avx512f")
 namespace v4 {
-// Where A's rows are a multiple of 4 KiB apart, as they often are, those of a
-// tile share one set of the first cache, which has 8 places or more: 12 rows
-// and 2 panels would read A from the second one.
-constexpr int kWidth = 16, kTileRows = 8;
-constexpr int tilePanels(int64_t rows) { return rows <= 3 ? 4 : 3; }
-constexpr int fieldPanels(int64_t rows) { return rows <= 2 ? 4 : 2; }
-constexpr int kFieldRows = 8;
-constexpr int64_t kPrefetchTiles = kNever;
-using Vector [[gnu::vector_size(64)]] = float;
-using Unaligned [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] =
-    float;
-inline Vector loadPanel(const float *p) {
-  return *reinterpret_cast<const Unaligned *>(p);
-}
-inline Vector loadPanel(const Float16 *p) {
-  return _mm512_maskz_cvtph_ps( // the plain one is warned of in GCC 12
-      0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
-}
-using Bits [[gnu::vector_size(64)]] = uint32_t;
-using Halves [[gnu::vector_size(32), gnu::aligned(2), gnu::may_alias]] =
-    uint16_t;
-inline Vector loadPanel(const BFloat16 *p) {
-  return reinterpret_cast<Vector>(
-      __builtin_convertvector(*reinterpret_cast<const Halves *>(p), Bits)
-      << 16);
-}
-inline Bits loadBytes(const std::byte *p) {
-  return reinterpret_cast<Bits>(_mm512_maskz_cvtepu8_epi32(
-      0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i *>(p))));
-}
-inline Bits loadSignedBytes(const std::byte *p) {
-  return reinterpret_cast<Bits>(_mm512_maskz_cvtepi8_epi32(
-      0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i *>(p))));
-}
-template <typename Q>
-[[gnu::always_inline]] inline void narrowLanes(const void *lanes, Q *to) {
-  using Lanes [[gnu::vector_size(64)]] = int32_t;
-  using Narrow [[gnu::vector_size(16 * sizeof(Q))]] = Q;
-  const Narrow narrow =
-      __builtin_convertvector(*static_cast<const Lanes *>(lanes), Narrow);
-  std::memcpy(to, &narrow, sizeof narrow);
-}
-inline void storeNumbers(Float16 *p, Vector numbers) {
-  _mm256_storeu_si256(
-      reinterpret_cast<__m256i *>(p),
-      _mm512_maskz_cvtps_ph(0xffff, numbers, _MM_FROUND_TO_NEAREST_INT));
-}
+#include "runtime/kernels/host/simd/Avx512Vectors.inc"
 #include "runtime/kernels/host/simd/LoopTable.inc"
 } // namespace v4
 #pragma GCC pop_options
@@ -158,7 +109,7 @@ inline void storeNumbers(Float16 *p, Vector numbers) {
 
 namespace plain {
 constexpr int kWidth = 4, kTileRows = 2;
-constexpr int64_t kPrefetchTiles = kNever;
+constexpr int64_t kPrefetchTiles = 1000; // of no block's rows
 constexpr int tilePanels(int64_t) { return 1; }
 constexpr int fieldPanels(int64_t) { return 1; }
 constexpr int kFieldRows = 2;
@@ -168,6 +119,11 @@ using Unaligned [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] =
     float;
 template <typename T> Vector loadPanel(const T *p) {
   return Vector{float(p[0]), float(p[1]), float(p[2]), float(p[3])};
+}
+inline void storeHalves(void *p, Bits words) {
+  using Halves [[gnu::vector_size(8)]] = uint16_t;
+  const Halves halves = __builtin_convertvector(words, Halves);
+  std::memcpy(p, &halves, sizeof halves);
 }
 inline Bits loadBytes(const std::byte *p) {
   return Bits{uint32_t(p[0]), uint32_t(p[1]), uint32_t(p[2]), uint32_t(p[3])};
@@ -192,11 +148,18 @@ inline void storeNumbers(Float16 *p, Vector numbers) {
 
 std::span<const Loops *const> supportedLoops() {
 #ifdef __x86_64__
-  static constexpr const Loops *all[] = {&v4::kLoops, &v3::kLoops,
-                                         &plain::kLoops};
-  static const size_t first = hasLevel(ProcessorLevel::Avx512) ? 0
-                              : hasLevel(ProcessorLevel::Avx2) ? 1
-                                                               : 2;
+  static const Loops withFloat8Rows = [] {
+    Loops loops = v4::kLoops;
+    loops.multiplyRows.ofFloat8E4M3 = multiplyFloat8Rows;
+    loops.addRows.ofFloat8E4M3 = addFloat8Rows;
+    return loops;
+  }();
+  static const Loops *const all[] = {&withFloat8Rows, &v4::kLoops, &v3::kLoops,
+                                     &plain::kLoops};
+  static const size_t first = hasFloat8Rows()                    ? 0
+                              : hasLevel(ProcessorLevel::Avx512) ? 1
+                              : hasLevel(ProcessorLevel::Avx2)   ? 2
+                                                                 : 3;
   return std::span(all).subspan(first);
 #else
   static constexpr const Loops *all[] = {&plain::kLoops};

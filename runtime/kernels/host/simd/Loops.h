@@ -23,7 +23,9 @@ struct Span {
 /// them meanwhile. Null where none are known.
 struct NextRows {
   const std::byte *rows = nullptr;
-  int64_t step = 0, bytes = 0; ///< from row to row, and of a row
+  int64_t step = 0, bytes = 0;       ///< from row to row, and of a row
+  const std::byte *scales = nullptr; ///< of rows that have them
+  int64_t scaleStep = 0;
 };
 
 /// C [m, n] = alpha A B^T for rows of A and of B, which are dense.
@@ -124,6 +126,8 @@ struct Loops {
   float (*exponentialsOfRow)(float *x, int64_t count, float shift);
   /// x = -inf where `shown` is 0.
   void (*hideOfRow)(float *x, const uint8_t *shown, int64_t count);
+  /// x *= by.
+  void (*multiplyRow)(float *x, const float *by, int64_t count);
   /// x += bias, of what the type has of each; -inf where that is, whatever x
   /// is.
   LoopByType<void (*)(float *x, const std::byte *bias, int64_t count)> addToRow;
