@@ -72,6 +72,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(import::createFoldIndexing());
     passes.addPass(import::createFoldLayout());
     if (options.recover) {
+      passes.addPass(import::createRecoverWeights());
       passes.addPass(import::createRecoverNormalizations());
       passes.addPass(import::createRecoverActivations());
       passes.addPass(import::createRecoverRotary());

@@ -344,6 +344,32 @@ def RecoverActivations : Pass<"shardc-recover-activations", "::mlir::ModuleOp"> 
     Statistic<"numActivations", "activations", "Gelu and Swish made">>.all;
 }
 
+def RecoverWeights : Pass<"shardc-recover-weights", "::mlir::ModuleOp"> {
+  let summary = "DequantizeLinear where a model spells it out";
+  let description = [{
+    Requires: inferred shapes, folded layouts.
+    Ensures: a product's weight that is made of numbers of at most 8 bits, known
+    once weights are loaded, by a Cast, less an integer zero point, times a
+    scale, is one onnx.DequantizeLinear, right before the product or what turns
+    its matrix; a Reshape between goes above. Each number has the same bits,
+    since differences of such integers are exact in f32, f16 and bf16. Products
+    then read the weights as they are stored; as floats they would be four times
+    as large. A value that others use too stays for them.
+
+    | from | to |
+    |---|---|
+    | (cast(q) - cast(z)) * s | DequantizeLinear q, s, z |
+    | (cast(q) - 128) * s | the same with one zero point |
+    | cast(q) | DequantizeLinear q, 1 |
+    | reshape of [n, g, b], scales [n, g, 1] | blocks of b along [n, g b] |
+
+    (* example filepath=tests/passes/import/recover-weights/example.mlir *)
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = Import_ValidatedStatistics<
+    Statistic<"numWeights", "weights", "Weights that are dequantised">>.all;
+}
+
 def RecoverNormalizations
     : Pass<"shardc-recover-normalizations", "::mlir::ModuleOp"> {
   let summary = "RMS and layer norms where a model spells them out";

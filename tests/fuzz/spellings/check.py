@@ -24,10 +24,11 @@ from tests.fuzz.spellings.halves import halves
 from tests.fuzz.spellings.layout import layout
 from tests.fuzz.spellings.norms import norm
 from tests.fuzz.spellings.rotary import rotary
+from tests.fuzz.spellings.weights import weights
 from tests.support import BIN
 
 STRUCTURES = [attention] * 6 + [norm] * 3 + [rotary] * 3 + [experts] * 3 + [activation] * 2
-STRUCTURES += [native, native, merged_heads, caches, layout, halves]
+STRUCTURES += [native, native, merged_heads, caches, layout, halves, weights, weights]
 PLANS = ["--tp 2", "--tp 3", "--tp 4", "--tp 2 --sp", "--cp 2", "--cp 2 --cp-mode ulysses", "--cp 3 --tp 2"]
 PLANS += ["--ep 2", "--ep 2 --tp 2", "--pp 2", "--pp 2 --tp 2", "--dp 2"]
 PLANS += ["--fsdp 2", "--fsdp 3 --tp 2", "--fsdp 2 --pp 2"]

@@ -1,0 +1,42 @@
+//===- SpelledWeights.h - (integers - zero point) * scale, as ops ---------===//
+#ifndef SHARDC_PASSES_IMPORT_WEIGHTS_SPELLEDWEIGHTS_H
+#define SHARDC_PASSES_IMPORT_WEIGHTS_SPELLEDWEIGHTS_H
+
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+
+namespace shardc::import {
+
+/// What DequantizeLinear would say of a value that follows from weights alone:
+/// scale and zero point have its rank, with size 1 where they are alike, or
+/// with a size for blocks along an axis.
+struct SpelledWeights {
+  mlir::Value stored;      ///< numbers of at most 8 bits
+  mlir::Value scale, zero; ///< null: 1, 0
+  int64_t axis = 1, block = 0; ///< of DequantizeLinear
+
+  /// Of `value`, if it is that; layouts of what is read are made in between.
+  static std::optional<SpelledWeights>
+  of(mlir::Value value, mlir::OpBuilder &builder, mlir::Location loc);
+};
+
+/// How a parameter of a tensor [from] lies along [to], to which that is reshaped:
+/// its dims, and along which of them it has one for each block.
+///
+///   [n, 8, 32] -> [n, 256]: [n, 1, 1] -> [n, 1];
+///                           [n, 8, 1] -> [n, 8], axis 1, blocks of 32
+///
+/// None where neither is so: [n, 1, 32] repeats itself along 256.
+struct ReshapedParameter {
+  llvm::SmallVector<int64_t, 4> dims;
+  int64_t axis = 0, block = 0; ///< 0: there are none
+
+  static std::optional<ReshapedParameter> of(llvm::ArrayRef<int64_t> parameter,
+                                             llvm::ArrayRef<int64_t> from,
+                                             llvm::ArrayRef<int64_t> to);
+};
+
+} // namespace shardc::import
+
+#endif // SHARDC_PASSES_IMPORT_WEIGHTS_SPELLEDWEIGHTS_H

@@ -1,0 +1,60 @@
+// Nearly the same, which DequantizeLinear would not compute or a product not read.
+// RUN: shard-opt %s --shardc-recover-weights | FileCheck %s --implicit-check-not=DequantizeLinear
+
+// A zero point that is no integer, and one that the type does not hold.
+// CHECK-LABEL: func.func @zero_points(
+func.func @zero_points(%x: tensor<2x16xf32>) -> tensor<2x4xf32> {
+  %q = onnx.Weight {file = "w", length = 64 : i64, name = "q", offset = 0 : i64} : () -> tensor<16x4xi8>
+  %p = onnx.Weight {file = "w", length = 16 : i64, name = "p", offset = 64 : i64} : () -> tensor<4x4xi8>
+  %half = onnx.Constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %more = onnx.Constant {value = dense<128.0> : tensor<f32>} : () -> tensor<f32>
+  %1 = onnx.Cast %q : (tensor<16x4xi8>) -> tensor<16x4xf32>
+  %2 = onnx.Sub %1, %half : (tensor<16x4xf32>, tensor<f32>) -> tensor<16x4xf32>
+  %3 = onnx.MatMul %x, %2 : (tensor<2x16xf32>, tensor<16x4xf32>) -> tensor<2x4xf32>
+  %4 = onnx.Cast %p : (tensor<4x4xi8>) -> tensor<4x4xf32>
+  %5 = onnx.Sub %4, %more : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  %y = onnx.MatMul %3, %5 : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
+
+// A difference the other way round, one behind the scale, two scales.
+// CHECK-LABEL: func.func @other_arithmetic(
+func.func @other_arithmetic(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %q = onnx.Weight {file = "w", length = 16 : i64, name = "q", offset = 0 : i64} : () -> tensor<4x4xui8>
+  %s = onnx.Weight {file = "w", length = 16 : i64, name = "s", offset = 64 : i64} : () -> tensor<4x1xf32>
+  %two = onnx.Constant {value = dense<2.0> : tensor<f32>} : () -> tensor<f32>
+  %1 = onnx.Cast %q : (tensor<4x4xui8>) -> tensor<4x4xf32>
+  %2 = onnx.Sub %two, %1 : (tensor<f32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = onnx.MatMul %x, %2 : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %4 = onnx.Mul %1, %s : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %5 = onnx.Sub %4, %two : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  %6 = onnx.MatMul %3, %5 : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %7 = onnx.Mul %4, %s : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %y = onnx.MatMul %6, %7 : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
+
+// Scales that a request brings, integers that it brings, and wide integers.
+// CHECK-LABEL: func.func @not_stored(
+func.func @not_stored(%x: tensor<2x4xf32>, %s: tensor<4x1xf32>, %r: tensor<4x4xi8>) -> tensor<2x4xf32> {
+  %q = onnx.Weight {file = "w", length = 16 : i64, name = "q", offset = 0 : i64} : () -> tensor<4x4xi8>
+  %p = onnx.Weight {file = "w", length = 32 : i64, name = "p", offset = 64 : i64} : () -> tensor<4x4xi16>
+  %1 = onnx.Cast %r : (tensor<4x4xi8>) -> tensor<4x4xf32>
+  %2 = onnx.MatMul %x, %1 : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %3 = onnx.Cast %p : (tensor<4x4xi16>) -> tensor<4x4xf32>
+  %y = onnx.MatMul %2, %3 : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
+
+// Scales that repeat along the dim that is summed.
+// CHECK-LABEL: func.func @repeated(
+func.func @repeated(%x: tensor<2x16xf32>) -> tensor<2x4xf32> {
+  %q = onnx.Weight {file = "w", length = 64 : i64, name = "q", offset = 0 : i64} : () -> tensor<4x2x8xi8>
+  %s = onnx.Weight {file = "w", length = 128 : i64, name = "s", offset = 64 : i64} : () -> tensor<4x1x8xf32>
+  %1 = onnx.Cast %q : (tensor<4x2x8xi8>) -> tensor<4x2x8xf32>
+  %2 = onnx.Mul %1, %s : (tensor<4x2x8xf32>, tensor<4x1x8xf32>) -> tensor<4x2x8xf32>
+  %3 = onnx.Reshape %2 : (tensor<4x2x8xf32>) -> tensor<4x16xf32>
+  %4 = onnx.Transpose %3 {perm = array<i64: 1, 0>} : (tensor<4x16xf32>) -> tensor<16x4xf32>
+  %y = onnx.MatMul %x, %4 : (tensor<2x16xf32>, tensor<16x4xf32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
