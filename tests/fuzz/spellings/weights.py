@@ -77,7 +77,7 @@ def weight(g, k, n):
 def weights(g):
     if g.chance(0.2):
         g.float_type, g.tolerance = F16, 2e-2
-    k, n, rows = g.size(8, 16, 24), g.size(2, 6, 12), g.size(1, 3, 4)
+    k, n, rows = g.size(32, 48), g.size(12, 18, 36), g.size(1, 3, 4)  # smaller ones are folded
     x = g.input("x", g.floats(rows, k, scale=0.25), [g.pick("n", rows), k])
     g.symbols = [rows, n]
     y = g.op("MatMul", x, weight(g, k, n))
