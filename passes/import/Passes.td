@@ -354,7 +354,9 @@ def RecoverWeights : Pass<"shardc-recover-weights", "::mlir::ModuleOp"> {
     its matrix; a Reshape between goes above. Each number has the same bits,
     since differences of such integers are exact in f32, f16 and bf16. Products
     then read the weights as they are stored; as floats they would be four times
-    as large. A value that others use too stays for them.
+    as large. A value that others use too stays for them. A Gather of rows looks
+    up what is stored, and what it finds becomes numbers: else all of the table
+    would, in each run.
 
     | from | to |
     |---|---|
@@ -362,6 +364,7 @@ def RecoverWeights : Pass<"shardc-recover-weights", "::mlir::ModuleOp"> {
     | (cast(q) - 128) * s | the same with one zero point |
     | cast(q) | DequantizeLinear q, 1 |
     | reshape of [n, g, b], scales [n, g, 1] | blocks of b along [n, g b] |
+    | Gather of (DequantizeLinear q, s), i | DequantizeLinear of Gather q, i and Gather s, i |
 
     (* example filepath=tests/passes/import/recover-weights/example.mlir *)
   }];

@@ -108,6 +108,44 @@ class SpelledWeights(EndToEnd):
                 flags = [(), ("--tp", "2"), ("--tp", "3"), ("--bitwise", "--tp", "2")][rng.integers(4)]
                 self.assert_product(Spelled("w", layout, zero, scale, element, floats, rng), *flags)
 
+    def test_tables_are_looked_up_as_they_are_stored(self):
+        """Behind DequantizeLinear or spelled, also where the table is a product's weight, of scales in any place."""
+        rng = np.random.default_rng(8)
+        size, wide = 400, 96
+        ids = rng.integers(-size, size, (2, 7))
+        for scale, zero, flags in itertools.product(("one", "rows", "columns", "blocks"), (False, True), ((), ("--tp", "2"), ("--tp", "3"))):
+            q = rng.integers(-128, 128, (size, wide)).astype(np.int8)
+            dims = {"one": [], "rows": [size], "columns": [wide], "blocks": [size, 3]}[scale]
+            s = (rng.uniform(0.5, 1.5, dims) / 500).astype(np.float32)
+            z = rng.integers(-9, 9, dims).astype(np.int8) if zero else np.zeros(dims, np.int8)
+            along = {"rows": lambda p: p[:, None], "blocks": lambda p: np.repeat(p, 32, axis=1)}.get(scale, lambda p: p)
+            table = ((q - along(z).astype(np.float64)) * along(s)).astype(np.float32)
+            tensors = [numpy_helper.from_array(v, n) for n, v in (("q", q), ("s", s), *([("z", z)] if zero else []))]
+            how = {"axis": 1, "block_size": 32} if scale == "blocks" else {"axis": 0 if scale == "rows" else 1}
+            nodes = [
+                helper.make_node("DequantizeLinear", [t.name for t in tensors], ["w"], **how),
+                helper.make_node("Gather", ["w", "ids"], ["e"]),
+                helper.make_node("Transpose", ["w"], ["t"], perm=[1, 0]),
+                helper.make_node("MatMul", ["e", "t"], ["y"]),
+            ]
+            value = helper.make_tensor_value_info
+            inputs = [value("ids", TensorProto.INT64, ["b", "n"])]
+            outputs = [value("e", TensorProto.FLOAT, None), value("y", TensorProto.FLOAT, None)]
+            graph = helper.make_graph(nodes, "table", inputs, outputs, tensors)
+            file = self.folder / "model.onnx"
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), file)
+            with self.subTest(scale=scale, zero=zero, flags=flags):
+                text = self.run_ok("shardc", file, "--to", "lowered", *flags)
+                self.assertTrue(("MatMulDequantized" in text or "MatMulQuantized" in text) and 'rt.call "MatMul"' not in text)
+                self.run_ok("shardc", file, "-o", self.folder / "model.shard", *flags)
+                np.savez(self.folder / "in.npz", ids=ids)
+                out = self.folder / "out"
+                self.run_ok("shardrun", self.folder / "model.shard", "--inputs", self.folder / "in.npz", "--outputs", out, "--check-replicas")
+                rows, product = read_outputs(out)
+                np.testing.assert_array_equal(rows, table[ids])
+                expected = table[ids].astype(np.float64) @ table.T.astype(np.float64)
+                self.assertLessEqual(np.abs(product - expected).max(), 2e-6 * np.abs(expected).max())
+
     def test_scales_that_nearly_fit_stay_floats(self):
         """Zero points of blocks beside one scale for all, which DequantizeLinear does not have."""
         weight = Spelled("w", "groups", "blocks", "each", "uint8", "float32", np.random.default_rng(5))

@@ -9,11 +9,17 @@
 //   w = Reshape m          [n, 256]        ->  w = DequantizeLinear q', s', z'
 //   y = MatMul x, (Transpose w)                    {axis = 1, block_size = 32}
 //
+// What a table's rows are looked up in likewise, where rows become floats behind:
+//
+//   w = DequantizeLinear q, s      ->  e = DequantizeLinear (Gather q, i),
+//   e = Gather w, i                                         (Gather s, i)
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/import/weights/SpelledWeights.h"
 
 #include "dialects/onnx/ops/Contraction.h"
+#include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Source.h"
@@ -40,6 +46,7 @@ struct RecoverWeights : impl::RecoverWeightsBase<RecoverWeights> {
 
 } // namespace
 
+/// DequantizeLinear of `weights`, as the value `numbers`.
 static Value dequantized(OpBuilder &builder, Value numbers,
                          const SpelledWeights &weights) {
   Value scale = weights.scale;
@@ -60,6 +67,26 @@ static Value dequantized(OpBuilder &builder, Value numbers,
   state.addAttribute("axis", builder.getI64IntegerAttr(weights.axis));
   state.addAttribute("block_size", builder.getI64IntegerAttr(weights.block));
   return builder.create(state)->getResult(0);
+}
+
+/// Products make numbers of what they alone read: a DequantizeLinear that others
+/// read as well, turned or not, is there once more for this one.
+static bool keepToItself(OpOperand &operand) {
+  auto transpose = operand.get().getDefiningOp<TransposeOp>();
+  Value numbers = transpose ? transpose.getData() : operand.get();
+  auto known = numbers.getDefiningOp<DequantizeLinearOp>();
+  if (!known || !isLoadTime(known.getInput()) ||
+      (operand.get().hasOneUse() && numbers.hasOneUse()))
+    return false;
+  OpBuilder builder(operand.getOwner());
+  Operation *own = builder.clone(*known);
+  if (transpose) {
+    Operation *turned = builder.clone(*transpose);
+    turned->setOperand(0, own->getResult(0));
+    own = turned;
+  }
+  operand.set(own->getResult(0));
+  return true;
 }
 
 /// Makes what `operand` of a product reads, before it is turned, a
@@ -84,6 +111,44 @@ static bool recoverWeight(OpOperand &operand, Validator &validator) {
   return true;
 }
 
+/// Looks up what is stored, and makes numbers of what was found.
+static bool gatherStored(GatherOp op, Validator &validator) {
+  OpBuilder builder(op);
+  const Location loc = op.getLoc();
+  std::optional<SpelledWeights> weights =
+      SpelledWeights::of(op.getData(), builder, loc);
+  const int64_t rank = int64_t(dimsOf(op.getData()).size());
+  const int64_t said = static_cast<int64_t>(op.getAxis());
+  const int64_t axis = said < 0 ? said + rank : said;
+  if (!weights || !weights->scale || rank < 2 ||
+      (weights->block != 0 && weights->axis == axis))
+    return false;
+  const Dims indices = dimsOf(op.getIndices());
+  const bool isOneRow = dimsOf(op.getData())[axis].isConstant(1);
+  auto lookUp = [&](Value table) -> Value {
+    Dims dims = dimsOf(table);
+    const bool isForAll = !isOneRow && dims[axis].isConstant(1);
+    dims.erase(dims.begin() + axis);
+    dims.insert(dims.begin() + axis, indices.begin(), indices.end());
+    if (!isForAll)
+      return GatherOp::create(builder, loc,
+                              dist::makeType(elementOf(table), dims), table,
+                              op.getIndices(), builder.getI64IntegerAttr(axis));
+    std::fill_n(dims.begin() + axis, indices.size(), dist::DimExpr(1));
+    return reshaped(builder, loc, table, dims);
+  };
+  for (Value *table : {&weights->stored, &weights->scale, &weights->zero})
+    if (*table)
+      *table = lookUp(*table);
+  if (weights->axis > axis)
+    weights->axis += int64_t(indices.size()) - 1;
+  Value made = dequantized(builder, op.getResult(), *weights);
+  if (!validator.allows(op.getResult(), made, "rows of a quantised table"))
+    return false;
+  op.getResult().replaceAllUsesWith(made);
+  return true;
+}
+
 void RecoverWeights::runOnOperation() {
   Validator validator;
   getOperation().walk([&](Block *block) {
@@ -91,9 +156,11 @@ void RecoverWeights::runOnOperation() {
       return;
     validator.enter(*block);
     for (Operation &op : *block)
-      if (isa<MatMulOp, GemmOp>(op) &&
-          recoverWeight(op.getOpOperand(1), validator))
-        ++numWeights;
+      if (isa<MatMulOp, GemmOp>(op))
+        numWeights += recoverWeight(op.getOpOperand(1), validator) ||
+                      keepToItself(op.getOpOperand(1));
+      else if (auto gather = dyn_cast<GatherOp>(op))
+        numWeights += gatherStored(gather, validator);
     eraseDead(*block);
   });
   numValidated += validator.numEvaluated;

@@ -18,11 +18,6 @@ namespace shardc::import {
 
 using namespace onnx;
 
-namespace {
-
-using Shape = SmallVector<int64_t, 4>;
-
-/// Follows from weights and constants, by few ops: known once they are loaded.
 bool isLoadTime(Value value) {
   constexpr size_t most = 64;
   llvm::SmallSetVector<Operation *, 16> ops;
@@ -37,6 +32,10 @@ bool isLoadTime(Value value) {
   }
   return true;
 }
+
+namespace {
+
+using Shape = SmallVector<int64_t, 4>;
 
 std::optional<Shape> shapeOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());

@@ -8,12 +8,15 @@
 
 namespace shardc::import {
 
+/// Follows from weights and constants, by few ops: known once they are loaded.
+bool isLoadTime(mlir::Value value);
+
 /// What DequantizeLinear would say of a value that follows from weights alone:
 /// scale and zero point have its rank, with size 1 where they are alike, or
 /// with a size for blocks along an axis.
 struct SpelledWeights {
-  mlir::Value stored;      ///< numbers of at most 8 bits
-  mlir::Value scale, zero; ///< null: 1, 0
+  mlir::Value stored;          ///< numbers of at most 8 bits
+  mlir::Value scale, zero;     ///< null: 1, 0
   int64_t axis = 1, block = 0; ///< of DequantizeLinear
 
   /// Of `value`, if it is that; layouts of what is read are made in between.
