@@ -72,12 +72,12 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(import::createFoldIndexing());
     passes.addPass(import::createFoldLayout());
     if (options.recover) {
-      passes.addPass(import::createRecoverWeights());
       passes.addPass(import::createRecoverNormalizations());
       passes.addPass(import::createRecoverActivations());
       passes.addPass(import::createRecoverRotary());
       passes.addPass(import::createRecoverAttention());
       passes.addPass(import::createRecoverMixtureOfExperts());
+      passes.addPass(import::createRecoverWeights());
     }
     passes.addPass(import::createRecoverCaches());
     passes.addPass(import::createNarrowCaches());

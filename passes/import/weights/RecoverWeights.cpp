@@ -19,6 +19,7 @@
 #include "passes/import/weights/SpelledWeights.h"
 
 #include "dialects/onnx/ops/Contraction.h"
+#include "dialects/onnx/ops/Experts.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Quantization.h"
@@ -26,6 +27,7 @@
 #include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
 #include "passes/import/validate/Validator.h"
+#include "passes/import/weights/WeightSources.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -49,24 +51,33 @@ struct RecoverWeights : impl::RecoverWeightsBase<RecoverWeights> {
 /// DequantizeLinear of `weights`, as the value `numbers`.
 static Value dequantized(OpBuilder &builder, Value numbers,
                          const SpelledWeights &weights) {
+  const Location loc = numbers.getLoc();
+  const Type element = elementOf(numbers);
+  Dims dims = dimsOf(numbers);
+  if (weights.isTurned)
+    std::swap(dims.end()[-1], dims.end()[-2]);
   Value scale = weights.scale;
   if (!scale) {
-    auto one = RankedTensorType::get(
-        SmallVector<int64_t, 3>(dimsOf(numbers).size(), 1), elementOf(numbers));
+    auto one =
+        RankedTensorType::get(SmallVector<int64_t, 3>(dims.size(), 1), element);
     scale = ConstantOp::create(
-        builder, numbers.getLoc(), one,
-        DenseElementsAttr::get(
-            one, Attribute(builder.getFloatAttr(elementOf(numbers), 1))));
+        builder, loc, one,
+        DenseElementsAttr::get(one,
+                               Attribute(builder.getFloatAttr(element, 1))));
   }
-  OperationState state(numbers.getLoc(),
-                       DequantizeLinearOp::getOperationName());
+  OperationState state(loc, DequantizeLinearOp::getOperationName());
   state.addOperands({weights.stored, scale});
   if (weights.zero)
     state.addOperands(weights.zero);
-  state.addTypes(numbers.getType());
+  state.addTypes(dist::makeType(element, dims));
   state.addAttribute("axis", builder.getI64IntegerAttr(weights.axis));
   state.addAttribute("block_size", builder.getI64IntegerAttr(weights.block));
-  return builder.create(state)->getResult(0);
+  if (weights.activationBits)
+    state.addAttribute("activation_bits", weights.activationBits);
+  Value made = builder.create(state)->getResult(0);
+  return weights.isTurned
+             ? transposed(builder, loc, made, matrixTransposition(dims.size()))
+             : made;
 }
 
 /// Products make numbers of what they alone read: a DequantizeLinear that others
@@ -104,6 +115,9 @@ static bool recoverWeight(OpOperand &operand, Validator &validator) {
       SpelledWeights::of(numbers, builder, numbers.getLoc());
   if (!weights)
     return false;
+  // Experts are multiplied in the model's types.
+  if (isa<MixtureOfExpertsOp>(operand.getOwner()))
+    weights->activationBits = {};
   Value made = dequantized(builder, numbers, *weights);
   if (!validator.allows(numbers, made, "a quantised weight"))
     return false;
@@ -120,7 +134,7 @@ static bool gatherStored(GatherOp op, Validator &validator) {
   const int64_t rank = int64_t(dimsOf(op.getData()).size());
   const int64_t said = static_cast<int64_t>(op.getAxis());
   const int64_t axis = said < 0 ? said + rank : said;
-  if (!weights || !weights->scale || rank < 2 ||
+  if (!weights || !weights->scale || weights->isTurned || rank < 2 ||
       (weights->block != 0 && weights->axis == axis))
     return false;
   const Dims indices = dimsOf(op.getIndices());
@@ -149,18 +163,27 @@ static bool gatherStored(GatherOp op, Validator &validator) {
   return true;
 }
 
+static SmallVector<OpOperand *, 2> weightsOf(Operation *op) {
+  if (isa<MatMulOp, GemmOp>(op))
+    return {&op->getOpOperand(1)};
+  if (auto experts = dyn_cast<MixtureOfExpertsOp>(op))
+    return {&experts.getUpMutable(), &experts.getDownMutable()};
+  return {};
+}
+
 void RecoverWeights::runOnOperation() {
   Validator validator;
   getOperation().walk([&](Block *block) {
     if (!isa<func::FuncOp>(block->getParentOp()))
       return;
     validator.enter(*block);
-    for (Operation &op : *block)
-      if (isa<MatMulOp, GemmOp>(op))
-        numWeights += recoverWeight(op.getOpOperand(1), validator) ||
-                      keepToItself(op.getOpOperand(1));
-      else if (auto gather = dyn_cast<GatherOp>(op))
+    for (Operation &op : *block) {
+      if (auto gather = dyn_cast<GatherOp>(op))
         numWeights += gatherStored(gather, validator);
+      for (OpOperand *operand : weightsOf(&op))
+        numWeights +=
+            recoverWeight(*operand, validator) || keepToItself(*operand);
+    }
     eraseDead(*block);
   });
   numValidated += validator.numEvaluated;

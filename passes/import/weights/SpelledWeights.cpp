@@ -5,6 +5,7 @@
 #include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Matching.h"
+#include "passes/import/weights/WeightSources.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/APSInt.h"
@@ -101,6 +102,8 @@ public:
       return ofReshape(reshape, depth);
     if (auto transpose = dyn_cast<TransposeOp>(op))
       return ofTranspose(transpose, depth);
+    if (auto concat = dyn_cast<ConcatOp>(op))
+      return ofConcat(concat, depth);
     return std::nullopt;
   }
 
@@ -110,18 +113,22 @@ private:
     if (!isNarrow(elementOf(stored)) || !holdsBytes(elementOf(cast)) ||
         !isLoadTime(stored))
       return std::nullopt;
-    return SpelledWeights{stored, {}, {}};
+    SpelledWeights weights;
+    weights.stored = stored;
+    return weights;
   }
 
   std::optional<SpelledWeights> ofDequantize(DequantizeLinearOp op) {
-    if (!isLoadTime(op) || op.getActivationBits() ||
-        elementOf(op.getScale()) != elementOf(op))
+    if (!isLoadTime(op) || elementOf(op.getScale()) != elementOf(op))
       return std::nullopt;
-    SpelledWeights weights{op.getInput(), op.getScale(), {}};
+    SpelledWeights weights;
+    weights.stored = op.getInput();
+    weights.scale = op.getScale();
     if (!op.getZeroPoint().empty())
       weights.zero = op.getZeroPoint().front();
     weights.axis = op.getAxis();
     weights.block = op.getBlockSize();
+    weights.activationBits = op.getActivationBitsAttr();
     return weights;
   }
 
@@ -137,7 +144,7 @@ private:
 
   std::optional<SpelledWeights> ofProduct(Operation *op, unsigned depth) {
     for (Value numbers : op->getOperands()) {
-      std::optional<SpelledWeights> weights = read(numbers, depth - 1);
+      std::optional<SpelledWeights> weights = readPlain(numbers, depth);
       if (!weights || weights->scale)
         continue;
       Value other = otherOperand(op, numbers);
@@ -151,7 +158,7 @@ private:
 
   std::optional<SpelledWeights> ofDifference(Operation *op, unsigned depth) {
     Value numbers = op->getOperand(0), less = op->getOperand(1);
-    std::optional<SpelledWeights> weights = read(numbers, depth - 1);
+    std::optional<SpelledWeights> weights = readPlain(numbers, depth);
     if (!weights || weights->scale || weights->zero ||
         !isa<IntegerType>(elementOf(weights->stored)))
       return std::nullopt;
@@ -183,13 +190,49 @@ private:
                                   : Value();
   }
 
-  std::optional<SpelledWeights> ofReshape(ReshapeOp op, unsigned depth) {
-    std::optional<SpelledWeights> weights = read(op.getData(), depth - 1);
+  /// With its dims as they are.
+  std::optional<SpelledWeights> readPlain(Value value, unsigned depth) {
+    std::optional<SpelledWeights> weights = read(value, depth - 1);
+    if (weights && weights->isTurned)
+      transpose(*weights, matrixTransposition(shapeOf(value)->size()));
+    if (weights)
+      weights->isTurned = false;
+    return weights;
+  }
+
+  void transpose(SpelledWeights &weights, ArrayRef<int64_t> perm) {
+    for (Value *each : {&weights.stored, &weights.scale, &weights.zero})
+      if (*each)
+        *each = transposed(builder, loc, *each, perm);
+    weights.axis = llvm::find(perm, weights.axis) - perm.begin();
+  }
+
+  /// [a, b] as [1, a, b], whatever lies along a and b.
+  std::optional<SpelledWeights> withOne(Value data, unsigned depth) {
+    std::optional<SpelledWeights> weights = read(data, depth - 1);
     if (!weights)
       return std::nullopt;
-    const Shape from = *shapeOf(op.getData()), to = *shapeOf(op);
+    for (Value *each : {&weights->stored, &weights->scale, &weights->zero})
+      if (*each) {
+        Shape shape = *shapeOf(*each);
+        shape.insert(shape.begin(), 1);
+        *each = shaped(builder, loc, *each, shape);
+      }
+    ++weights->axis;
+    return weights;
+  }
+
+  std::optional<SpelledWeights> ofReshape(ReshapeOp op, unsigned depth) {
+    std::optional<Shape> of = shapeOf(op.getData());
+    if (!of)
+      return std::nullopt;
+    const Shape from = *of, to = *shapeOf(op);
+    if (to.size() == from.size() + 1 && to.front() == 1 &&
+        ArrayRef(to).drop_front() == ArrayRef(from))
+      return withOne(op.getData(), depth);
+    std::optional<SpelledWeights> weights = readPlain(op.getData(), depth);
     // What blocks become when they are reshaped once more is not looked at.
-    if (weights->block != 0)
+    if (!weights || weights->block != 0)
       return std::nullopt;
     bool isAny = false;
     for (Value *parameter : {&weights->scale, &weights->zero}) {
@@ -220,15 +263,89 @@ private:
   }
 
   std::optional<SpelledWeights> ofTranspose(TransposeOp op, unsigned depth) {
-    std::optional<SpelledWeights> weights = read(op.getData(), depth - 1);
-    if (!weights || !op.getPerm())
+    if (!op.getPerm())
       return std::nullopt;
     const ArrayRef<int64_t> perm = *op.getPerm();
-    for (Value *each : {&weights->stored, &weights->scale, &weights->zero})
-      if (*each)
-        *each = transposed(builder, loc, *each, perm);
-    weights->axis = llvm::find(perm, weights->axis) - perm.begin();
+    const bool isMatrix =
+        perm.size() >= 2 && perm == ArrayRef(matrixTransposition(perm.size()));
+    std::optional<SpelledWeights> weights =
+        isMatrix ? read(op.getData(), depth - 1)
+                 : readPlain(op.getData(), depth);
+    if (weights && isMatrix)
+      weights->isTurned = !weights->isTurned;
+    else if (weights)
+      transpose(*weights, perm);
     return weights;
+  }
+
+  std::optional<SpelledWeights> ofConcat(ConcatOp op, unsigned depth) {
+    const int64_t rank = int64_t(shapeOf(op)->size());
+    int64_t axis = static_cast<int64_t>(op.getAxis());
+    axis = axis < 0 ? axis + rank : axis;
+    SmallVector<SpelledWeights> parts;
+    for (Value input : op.getInputs()) {
+      std::optional<SpelledWeights> part = read(input, depth - 1);
+      if (!part || (!parts.empty() && !isLike(*part, parts.front())))
+        return std::nullopt;
+      parts.push_back(*part);
+    }
+    SpelledWeights whole = parts.front();
+    if (whole.isTurned && axis >= rank - 2)
+      axis = axis == rank - 1 ? rank - 2 : rank - 1;
+    for (Value SpelledWeights::*member :
+         {&SpelledWeights::scale, &SpelledWeights::zero})
+      if (whole.*member && !(whole.*member = joined(parts, member, axis)))
+        return std::nullopt;
+    whole.stored = joined(parts, &SpelledWeights::stored, axis);
+    return whole.stored ? std::optional(whole) : std::nullopt;
+  }
+
+  static bool isLike(const SpelledWeights &a, const SpelledWeights &b) {
+    return elementOf(a.stored) == elementOf(b.stored) &&
+           bool(a.scale) == bool(b.scale) && bool(a.zero) == bool(b.zero) &&
+           (!a.zero || elementOf(a.zero) == elementOf(b.zero)) &&
+           a.block == b.block && (a.block == 0 || a.axis == b.axis) &&
+           a.isTurned == b.isTurned && a.activationBits == b.activationBits;
+  }
+
+  /// Those of all parts along a dim; null if they do not fit each other. What is one
+  /// for a part of several is repeated.
+  Value joined(ArrayRef<SpelledWeights> parts, Value SpelledWeights::*member,
+               int64_t axis) {
+    SmallVector<Value> values;
+    Shape whole;
+    for (const SpelledWeights &part : parts) {
+      Value value = part.*member;
+      std::optional<Shape> shape = shapeOf(value), of = shapeOf(part.stored);
+      if (!shape || !of)
+        return {};
+      const int64_t size = (*of)[axis];
+      if (part.block != 0 && part.axis == axis && value != part.stored) {
+        if (size % part.block != 0 || (*shape)[axis] != size / part.block)
+          return {};
+      } else if ((*shape)[axis] != size) {
+        (*shape)[axis] = size;
+        value = ExpandOp::create(builder, loc, typeOf(value, *shape), value,
+                                 ValueRange{});
+      }
+      values.push_back(value);
+      if (whole.empty())
+        whole = *shape;
+      else
+        whole[axis] += (*shape)[axis];
+      if (values.size() > 1 && !isEqualBut(*shape, whole, axis))
+        return {};
+    }
+    return ConcatOp::create(builder, loc, typeOf(values.front(), whole), values,
+                            builder.getI64IntegerAttr(axis));
+  }
+
+  static bool isEqualBut(Shape a, const Shape &b, int64_t axis) {
+    a[axis] = b[axis];
+    return a == b;
+  }
+  static Type typeOf(Value value, ArrayRef<int64_t> shape) {
+    return dist::makeType(elementOf(value), Dims(shape.begin(), shape.end()));
   }
 
   OpBuilder &builder;

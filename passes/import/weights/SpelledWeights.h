@@ -3,6 +3,7 @@
 #define SHARDC_PASSES_IMPORT_WEIGHTS_SPELLEDWEIGHTS_H
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
 
 #include <optional>
 
@@ -18,8 +19,12 @@ struct SpelledWeights {
   mlir::Value stored;          ///< numbers of at most 8 bits
   mlir::Value scale, zero;     ///< null: 1, 0
   int64_t axis = 1, block = 0; ///< of DequantizeLinear
+  /// Its last two dims are then turned: matrices are put together as they lie.
+  bool isTurned = false;
+  mlir::IntegerAttr activationBits; ///< that a product may have; null: all
 
-  /// Of `value`, if it is that; layouts of what is read are made in between.
+  /// Of `value`, if it is that; layouts of what is read are made in between. Parts
+  /// that a Concat puts together are put together as they are stored.
   static std::optional<SpelledWeights>
   of(mlir::Value value, mlir::OpBuilder &builder, mlir::Location loc);
 };
