@@ -325,12 +325,19 @@ LogicalResult QuantizeLinearOp::lower(Lowering &lowering) {
   return lowerScaled(op, lowering, lowering.allocate(op, op->getResult(0)));
 }
 
+/// Is it a convolution's weight? That is packed once where it stays the same.
+static bool isOfConvolution(Operation *op) {
+  return !op->use_empty() && llvm::all_of(op->getUses(), [](OpOperand &use) {
+    return isa<ConvOp>(use.getOwner()) && use.getOperandNumber() == 1;
+  });
+}
+
 /// Weights stay as small as they are: their numbers exist while they are used,
-/// but for vectors.
+/// but for vectors, and for convolutions.
 LogicalResult DequantizeLinearOp::lower(Lowering &lowering) {
   Operation *op = getOperation();
   Value result = op->getResult(0);
-  if (Lowering::localDims(result).size() <= 1)
+  if (Lowering::localDims(result).size() <= 1 || isOfConvolution(op))
     return lowerScaled(op, lowering, lowering.allocate(op, result));
   ValueView numbers = lowering.allocateAtRun(op, result);
   return isFused(*this, lowering) ? success()

@@ -81,6 +81,30 @@ class Experts:
         dims = (self.e, columns, rows) if is_transposed else (self.e, rows, columns)
         return self.g.tensor("experts", self.g.floats(*dims, scale=0.5))
 
+    def quantised(self):
+        """What makes matrices behind DequantizeLinear, all in one form but for some."""
+        g = self.g
+        is_turned, has_zeros, along = g.chance(0.5), g.chance(0.4), g.pick("one", "each", "blocks")
+
+        def matrix(rows, columns):
+            along_here = "one" if g.odd("one scale for some expert", 0.05) else along
+            dims = [columns, rows] if is_turned else [rows, columns]
+            summed = 1 if is_turned else 0
+            sizes, how = {"one": ([], {}), "each": ([columns], {"axis": 1 - summed})}.get(along_here, (None, None))
+            if sizes is None:
+                block = g.pick(2, 3, rows)
+                sizes = list(dims)
+                sizes[summed] = -(-rows // block)
+                how = {"axis": summed, "block_size": block}
+            operands = [g.tensor("q", g.numbers.integers(-128, 128, dims).astype(np.int8))]
+            operands.append(g.tensor("s", (g.numbers.integers(1, 9, sizes) / 512).astype(g.float_type)))
+            if has_zeros:
+                operands.append(g.tensor("z", g.numbers.integers(-9, 10, sizes).astype(np.int8)))
+            numbers = g.op("DequantizeLinear", *operands, **how)
+            return g.transpose(numbers, 1, 0) if is_turned else numbers
+
+        return matrix
+
     def bias(self, size, chance=0.4):
         return self.g.tensor("bias", self.g.floats(self.e, size)) if self.g.chance(chance) else None
 
@@ -160,8 +184,10 @@ class Experts:
         terms = []
         is_gated = self.gate != "none"
 
+        expert = self.quantised() if g.chance(0.3) else lambda rows, columns: g.tensor("expert", g.floats(rows, columns, scale=0.5))
+
         def times(x, rows, columns):
-            return g.op("MatMul", x, g.tensor("expert", g.floats(rows, columns, scale=0.5)))
+            return g.op("MatMul", x, expert(rows, columns))
 
         for e in experts:
             if g.odd("another alpha for one expert"):

@@ -1,4 +1,4 @@
-#include "passes/import/weights/SpelledWeights.h"
+#include "passes/import/weights/ReshapedParameter.h"
 
 #include "gtest/gtest.h"
 
