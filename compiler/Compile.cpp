@@ -379,6 +379,9 @@ private:
     made.bitwise = options.bitwise;
     made.weightsType = options.weightsType;
     made.weightsGroup = options.weightsGroup;
+    // Other runtimes take few layouts of small types; what is quantised here was
+    // floats.
+    made.readsStored = options.emit.empty() && options.weightsType.empty();
     made.castsWeights = options.target != "host" || options.emit == "onnx";
     made.kvType = options.kvType;
     made.mesh = options.mesh;

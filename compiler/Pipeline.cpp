@@ -77,7 +77,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
       passes.addPass(import::createRecoverRotary());
       passes.addPass(import::createRecoverAttention());
       passes.addPass(import::createRecoverMixtureOfExperts());
-      passes.addPass(import::createRecoverWeights());
+      if (options.readsStored)
+        passes.addPass(import::createRecoverWeights());
     }
     passes.addPass(import::createRecoverCaches());
     passes.addPass(import::createNarrowCaches());

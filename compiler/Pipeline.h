@@ -17,6 +17,8 @@ inline constexpr std::array<llvm::StringLiteral, 5> kPhases = {
 
 struct PipelineOptions {
   bool recover = true;  ///< else structures stay as the exporter spelled them
+  /// Weights that are spelled out in integers are read as such.
+  bool readsStored = true;
   bool doubles = false; ///< floats of f64, whatever the model has
   bool sequenceParallel = false;
   /// A prompt and a step of decoding get a program each: for plans that split

@@ -352,11 +352,13 @@ def RecoverWeights : Pass<"shardc-recover-weights", "::mlir::ModuleOp"> {
     once weights are loaded, by a Cast, less an integer zero point, times a
     scale, is one onnx.DequantizeLinear, right before the product or what turns
     its matrix; a Reshape between goes above. Each number has the same bits,
-    since differences of such integers are exact in f32, f16 and bf16. Products
-    then read the weights as they are stored; as floats they would be four times
-    as large. A value that others use too stays for them. A Gather of rows looks
-    up what is stored, and what it finds becomes numbers: else all of the table
-    would, in each run.
+    since differences of such integers are exact in f32, f16 and bf16. Products,
+    and mixtures of experts, then read the weights as they are stored; as floats
+    they would be four times as large. Each has a DequantizeLinear of its own: a
+    value that others use too stays for them. Where scales change along the dim
+    that is summed, but for blocks of whole words, nothing changes. A Gather of
+    rows looks up what is stored, and what it finds becomes numbers: else all of
+    the table would, in each run.
 
     | from | to |
     |---|---|

@@ -62,6 +62,11 @@ private:
         return false;
       wide = d + x.dims.size() - scale.dims.size();
     }
+    // A zero point may lie along another dim, or along several.
+    for (auto [d, size] : llvm::enumerate(zeroPoint.dims))
+      if (!size.isConstant(1) &&
+          int64_t(d + x.dims.size() - zeroPoint.dims.size()) != wide)
+        return false;
     const Dims dims =
         wide < 0 ? Dims()
                  : Dims{scale.dims[wide - (x.dims.size() - scale.dims.size())]};

@@ -80,48 +80,34 @@ static Value dequantized(OpBuilder &builder, Value numbers,
              : made;
 }
 
-/// Products make numbers of what they alone read: a DequantizeLinear that others
-/// read as well, turned or not, is there once more for this one.
-static bool keepToItself(OpOperand &operand) {
-  auto transpose = operand.get().getDefiningOp<TransposeOp>();
-  Value numbers = transpose ? transpose.getData() : operand.get();
-  auto known = numbers.getDefiningOp<DequantizeLinearOp>();
-  if (!known || !isLoadTime(known.getInput()) ||
-      (operand.get().hasOneUse() && numbers.hasOneUse()))
-    return false;
-  OpBuilder builder(operand.getOwner());
-  Operation *own = builder.clone(*known);
-  if (transpose) {
-    Operation *turned = builder.clone(*transpose);
-    turned->setOperand(0, own->getResult(0));
-    own = turned;
-  }
-  operand.set(own->getResult(0));
-  return true;
+/// Is it a DequantizeLinear, turned or not, that nobody else reads?
+static bool isOwnDequantization(Value numbers) {
+  auto transpose = numbers.getDefiningOp<TransposeOp>();
+  Value inner = transpose ? transpose.getData() : numbers;
+  return inner.getDefiningOp<DequantizeLinearOp>() && numbers.hasOneUse() &&
+         inner.hasOneUse();
 }
 
-/// Makes what `operand` of a product reads, before it is turned, a
-/// DequantizeLinear.
+/// Makes what a product, or a mixture of experts, reads a DequantizeLinear of its own,
+/// turned where the matrix lies so.
 static bool recoverWeight(OpOperand &operand, Validator &validator) {
-  OpOperand *use = &operand;
-  if (auto transpose = use->get().getDefiningOp<TransposeOp>())
-    use = &transpose.getDataMutable();
-  Value numbers = use->get();
-  if (!numbers.getDefiningOp() || numbers.getDefiningOp<DequantizeLinearOp>() ||
-      dimsOf(numbers).size() < 2)
+  Value numbers = operand.get();
+  const bool isOfExperts = isa<MixtureOfExpertsOp>(operand.getOwner());
+  if (!numbers.getDefiningOp() || isOwnDequantization(numbers) ||
+      dimsOf(numbers).size() != (isOfExperts ? 3 : 2))
     return false;
-  OpBuilder builder(use->getOwner());
+  OpBuilder builder(operand.getOwner());
   std::optional<SpelledWeights> weights =
       SpelledWeights::of(numbers, builder, numbers.getLoc());
-  if (!weights)
+  if (!weights || !weights->isForProduct())
     return false;
   // Experts are multiplied in the model's types.
-  if (isa<MixtureOfExpertsOp>(operand.getOwner()))
+  if (isOfExperts)
     weights->activationBits = {};
   Value made = dequantized(builder, numbers, *weights);
   if (!validator.allows(numbers, made, "a quantised weight"))
     return false;
-  use->set(made);
+  operand.set(made);
   return true;
 }
 
@@ -134,7 +120,7 @@ static bool gatherStored(GatherOp op, Validator &validator) {
   const int64_t rank = int64_t(dimsOf(op.getData()).size());
   const int64_t said = static_cast<int64_t>(op.getAxis());
   const int64_t axis = said < 0 ? said + rank : said;
-  if (!weights || !weights->scale || weights->isTurned || rank < 2 ||
+  if (!weights || !weights->hasFewScales() || weights->isTurned || rank < 2 ||
       (weights->block != 0 && weights->axis == axis))
     return false;
   const Dims indices = dimsOf(op.getIndices());
@@ -164,7 +150,7 @@ static bool gatherStored(GatherOp op, Validator &validator) {
 }
 
 static SmallVector<OpOperand *, 2> weightsOf(Operation *op) {
-  if (isa<MatMulOp, GemmOp>(op))
+  if (isa<MatMulOp>(op))
     return {&op->getOpOperand(1)};
   if (auto experts = dyn_cast<MixtureOfExpertsOp>(op))
     return {&experts.getUpMutable(), &experts.getDownMutable()};
@@ -181,8 +167,7 @@ void RecoverWeights::runOnOperation() {
       if (auto gather = dyn_cast<GatherOp>(op))
         numWeights += gatherStored(gather, validator);
       for (OpOperand *operand : weightsOf(&op))
-        numWeights +=
-            recoverWeight(*operand, validator) || keepToItself(*operand);
+        numWeights += recoverWeight(*operand, validator);
     }
     eraseDead(*block);
   });

@@ -18,6 +18,9 @@ namespace shardc::import {
 
 using namespace onnx;
 
+namespace {
+
+/// Follows from weights and constants, by few ops: known once they are loaded.
 bool isLoadTime(Value value) {
   constexpr size_t most = 64;
   llvm::SmallSetVector<Operation *, 16> ops;
@@ -32,8 +35,6 @@ bool isLoadTime(Value value) {
   }
   return true;
 }
-
-namespace {
 
 using Shape = SmallVector<int64_t, 4>;
 
@@ -356,6 +357,22 @@ private:
 std::optional<SpelledWeights>
 SpelledWeights::of(Value value, OpBuilder &builder, Location loc) {
   return Reader(builder, loc).read(value);
+}
+
+bool SpelledWeights::isForProduct() const {
+  const Shape whole = *shapeOf(stored);
+  const int64_t summed = int64_t(whole.size()) - (isTurned ? 1 : 2);
+  const int64_t ofWord = 32 / elementOf(stored).getIntOrFloatBitWidth();
+  const bool isBlocked = block != 0 && block < whole[summed];
+  if (block != 0 && (axis != summed || (isBlocked && block % ofWord != 0)))
+    return false;
+  return llvm::all_of(ArrayRef({scale, zero}), [&](Value parameter) {
+    return !parameter || isBlocked || (*shapeOf(parameter))[summed] == 1;
+  });
+}
+
+bool SpelledWeights::hasFewScales() const {
+  return scale && *shapeOf(scale) != *shapeOf(stored);
 }
 
 } // namespace shardc::import

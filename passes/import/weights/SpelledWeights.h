@@ -9,9 +9,6 @@
 
 namespace shardc::import {
 
-/// Follows from weights and constants, by few ops: known once they are loaded.
-bool isLoadTime(mlir::Value value);
-
 /// What DequantizeLinear would say of a value that follows from weights alone:
 /// scale and zero point have its rank, with size 1 where they are alike, or
 /// with a size for blocks along an axis.
@@ -27,6 +24,12 @@ struct SpelledWeights {
   /// that a Concat puts together are put together as they are stored.
   static std::optional<SpelledWeights>
   of(mlir::Value value, mlir::OpBuilder &builder, mlir::Location loc);
+
+  /// Can kernels multiply it as it is stored? Scales and zero points are alike along
+  /// the dim that is summed, or change from block to block of whole words.
+  bool isForProduct() const;
+  /// Scales, but not one for each element, as a mask of integers has.
+  bool hasFewScales() const;
 };
 
 } // namespace shardc::import

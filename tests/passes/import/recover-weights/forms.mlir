@@ -69,13 +69,14 @@ func.func @rows(%x: tensor<2x16xf32>) -> tensor<2x4xf32> {
 // CHECK-LABEL: func.func @folded_zero_points(
 // CHECK: onnx.Constant {value = dense<{{\[\[-128\], \[127\]\]}}> : tensor<2x1xi8>}
 // CHECK: onnx.DequantizeLinear {{.*}} : (tensor<2x16xi8>, tensor<1x1xf32>, tensor<2x1xi8>) -> tensor<2x16xf32>
-func.func @folded_zero_points(%x: tensor<2x2xf32>) -> tensor<2x16xf32> {
+func.func @folded_zero_points(%x: tensor<2x16xf32>) -> tensor<2x2xf32> {
   %q = onnx.Weight {file = "w", length = 32 : i64, name = "q", offset = 0 : i64} : () -> tensor<2x16xi8>
   %z = onnx.Constant {value = dense<[[-128.0], [127.0]]> : tensor<2x1xf32>} : () -> tensor<2x1xf32>
   %1 = onnx.Cast %q : (tensor<2x16xi8>) -> tensor<2x16xf32>
   %2 = onnx.Sub %1, %z : (tensor<2x16xf32>, tensor<2x1xf32>) -> tensor<2x16xf32>
-  %y = onnx.MatMul %x, %2 : (tensor<2x2xf32>, tensor<2x16xf32>) -> tensor<2x16xf32>
-  return %y : tensor<2x16xf32>
+  %3 = onnx.Transpose %2 {perm = array<i64: 1, 0>} : (tensor<2x16xf32>) -> tensor<16x2xf32>
+  %y = onnx.MatMul %x, %3 : (tensor<2x16xf32>, tensor<16x2xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
 }
 
 // Integers that are put together after loading, e4m3, and a Gemm.

@@ -46,6 +46,46 @@ func.func @not_stored(%x: tensor<2x4xf32>, %s: tensor<4x1xf32>, %r: tensor<4x4xi
   return %y : tensor<2x4xf32>
 }
 
+// Scales, and zero points, that change along the dim that is summed, blocks that end
+// within a word, and a mask of what is scaled.
+// CHECK-LABEL: func.func @along_the_sum(
+func.func @along_the_sum(%x: tensor<2x12xf32>) -> tensor<2x12xf32> {
+  %q = onnx.Weight {file = "w", length = 144 : i64, name = "q", offset = 0 : i64} : () -> tensor<12x12xi8>
+  %p = onnx.Weight {file = "w", length = 144 : i64, name = "p", offset = 144 : i64} : () -> tensor<2x6x12xi8>
+  %s = onnx.Weight {file = "w", length = 48 : i64, name = "s", offset = 288 : i64} : () -> tensor<12x1xf32>
+  %z = onnx.Weight {file = "w", length = 12 : i64, name = "z", offset = 336 : i64} : () -> tensor<12x1xi8>
+  %b = onnx.Weight {file = "w", length = 96 : i64, name = "b", offset = 352 : i64} : () -> tensor<2x1x12xf32>
+  %w = onnx.Weight {file = "w", length = 576 : i64, name = "w", offset = 448 : i64} : () -> tensor<12x12xf32>
+  %1 = onnx.Cast %q : (tensor<12x12xi8>) -> tensor<12x12xf32>
+  %2 = onnx.Mul %1, %s : (tensor<12x12xf32>, tensor<12x1xf32>) -> tensor<12x12xf32>
+  %3 = onnx.MatMul %x, %2 : (tensor<2x12xf32>, tensor<12x12xf32>) -> tensor<2x12xf32>
+  %4 = onnx.Cast %z : (tensor<12x1xi8>) -> tensor<12x1xf32>
+  %5 = onnx.Sub %1, %4 : (tensor<12x12xf32>, tensor<12x1xf32>) -> tensor<12x12xf32>
+  %6 = onnx.MatMul %3, %5 : (tensor<2x12xf32>, tensor<12x12xf32>) -> tensor<2x12xf32>
+  %7 = onnx.Cast %p : (tensor<2x6x12xi8>) -> tensor<2x6x12xf32>
+  %8 = onnx.Mul %7, %b : (tensor<2x6x12xf32>, tensor<2x1x12xf32>) -> tensor<2x6x12xf32>
+  %9 = onnx.Reshape %8 : (tensor<2x6x12xf32>) -> tensor<12x12xf32>
+  %10 = onnx.MatMul %6, %9 : (tensor<2x12xf32>, tensor<12x12xf32>) -> tensor<2x12xf32>
+  %11 = onnx.Mul %1, %w : (tensor<12x12xf32>, tensor<12x12xf32>) -> tensor<12x12xf32>
+  %y = onnx.MatMul %10, %11 : (tensor<2x12xf32>, tensor<12x12xf32>) -> tensor<2x12xf32>
+  return %y : tensor<2x12xf32>
+}
+
+// Blocks along the other dim, and what a Gemm multiplies.
+// CHECK-LABEL: func.func @other_products(
+func.func @other_products(%x: tensor<2x4xf32>) -> tensor<2x8xf32> {
+  %q = onnx.Weight {file = "w", length = 32 : i64, name = "q", offset = 0 : i64} : () -> tensor<4x2x4xi8>
+  %s = onnx.Weight {file = "w", length = 32 : i64, name = "s", offset = 288 : i64} : () -> tensor<1x2x1xf32>
+  %p = onnx.Weight {file = "w", length = 64 : i64, name = "p", offset = 144 : i64} : () -> tensor<8x8xi8>
+  %1 = onnx.Cast %q : (tensor<4x2x4xi8>) -> tensor<4x2x4xf32>
+  %2 = onnx.Mul %1, %s : (tensor<4x2x4xf32>, tensor<1x2x1xf32>) -> tensor<4x2x4xf32>
+  %3 = onnx.Reshape %2 : (tensor<4x2x4xf32>) -> tensor<4x8xf32>
+  %4 = onnx.MatMul %x, %3 : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+  %5 = onnx.Cast %p : (tensor<8x8xi8>) -> tensor<8x8xf32>
+  %y = onnx.Gemm %4, %5 : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+  return %y : tensor<2x8xf32>
+}
+
 // Scales that repeat along the dim that is summed.
 // CHECK-LABEL: func.func @repeated(
 func.func @repeated(%x: tensor<2x16xf32>) -> tensor<2x4xf32> {

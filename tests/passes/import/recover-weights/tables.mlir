@@ -52,8 +52,8 @@ func.func @tied(%i: tensor<5xi64>) -> tensor<5x40xf32> {
 // CHECK: onnx.MatMul %[[Y]], %[[B]]
 func.func @shared(%x: tensor<5x16xf32>) -> tensor<5x16xf32> {
   %q = onnx.Weight {file = "w", length = 256 : i64, name = "q", offset = 0 : i64} : () -> tensor<16x16xi8>
-  %s = onnx.Weight {file = "w", length = 64 : i64, name = "s", offset = 640 : i64} : () -> tensor<16x1xf32>
-  %1 = onnx.DequantizeLinear %q, %s : (tensor<16x16xi8>, tensor<16x1xf32>) -> tensor<16x16xf32>
+  %s = onnx.Weight {file = "w", length = 64 : i64, name = "s", offset = 640 : i64} : () -> tensor<1x16xf32>
+  %1 = onnx.DequantizeLinear %q, %s : (tensor<16x16xi8>, tensor<1x16xf32>) -> tensor<16x16xf32>
   %2 = onnx.MatMul %x, %1 : (tensor<5x16xf32>, tensor<16x16xf32>) -> tensor<5x16xf32>
   %y = onnx.MatMul %2, %1 : (tensor<5x16xf32>, tensor<16x16xf32>) -> tensor<5x16xf32>
   return %y : tensor<5x16xf32>
