@@ -14,6 +14,8 @@
 //   w = DequantizeLinear q, s      ->  e = DequantizeLinear (Gather q, i),
 //   e = Gather w, i                                         (Gather s, i)
 //
+// Experts' matrices that were put together are put together as they are stored.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/import/weights/SpelledWeights.h"
@@ -111,8 +113,11 @@ static bool recoverWeight(OpOperand &operand, Validator &validator) {
   return true;
 }
 
-/// Looks up what is stored, and makes numbers of what was found.
+/// Looks up what is stored, and makes numbers of what was found; rows that are known
+/// become numbers once.
 static bool gatherStored(GatherOp op, Validator &validator) {
+  if (isa_and_present<ConstantOp, WeightOp>(op.getIndices().getDefiningOp()))
+    return false;
   OpBuilder builder(op);
   const Location loc = op.getLoc();
   std::optional<SpelledWeights> weights =

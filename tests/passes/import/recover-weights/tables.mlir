@@ -59,6 +59,21 @@ func.func @shared(%x: tensor<5x16xf32>) -> tensor<5x16xf32> {
   return %y : tensor<5x16xf32>
 }
 
+// Rows that are known once weights are loaded.
+// CHECK-LABEL: func.func @known_rows(
+// CHECK: onnx.Mul
+// CHECK: onnx.Gather {{.*}} : (tensor<40x16xf32>, tensor<2xi64>) -> tensor<2x16xf32>
+func.func @known_rows(%x: tensor<2x16xf32>) -> tensor<2x16xf32> {
+  %q = onnx.Weight {file = "w", length = 640 : i64, name = "q", offset = 0 : i64} : () -> tensor<40x16xi8>
+  %s = onnx.Weight {file = "w", length = 160 : i64, name = "s", offset = 640 : i64} : () -> tensor<40x1xf32>
+  %i = onnx.Constant {value = dense<[3, 1]> : tensor<2xi64>} : () -> tensor<2xi64>
+  %1 = onnx.Cast %q : (tensor<40x16xi8>) -> tensor<40x16xf32>
+  %2 = onnx.Mul %1, %s : (tensor<40x16xf32>, tensor<40x1xf32>) -> tensor<40x16xf32>
+  %3 = onnx.Gather %2, %i : (tensor<40x16xf32>, tensor<2xi64>) -> tensor<2x16xf32>
+  %y = onnx.Add %x, %3 : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<2x16xf32>
+  return %y : tensor<2x16xf32>
+}
+
 // Blocks of rows would have to be found for each row, and integers without scales stay.
 // CHECK-LABEL: func.func @stay(
 // CHECK: onnx.DequantizeLinear {{.*}} -> tensor<40x16xf32>
