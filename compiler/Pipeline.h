@@ -16,7 +16,7 @@ inline constexpr std::array<llvm::StringLiteral, 5> kPhases = {
     "imported", "sharded", "staged", "partitioned", "lowered"};
 
 struct PipelineOptions {
-  bool recover = true;  ///< else structures stay as the exporter spelled them
+  bool recover = true; ///< else structures stay as the exporter spelled them
   /// Weights that are spelled out in integers are read as such.
   bool readsStored = true;
   bool doubles = false; ///< floats of f64, whatever the model has
