@@ -92,7 +92,8 @@ static bool isOwnDequantization(Value numbers) {
 
 /// Makes what a product, or a mixture of experts, reads a DequantizeLinear of its own,
 /// turned where the matrix lies so.
-static bool recoverWeight(OpOperand &operand, Validator &validator) {
+static bool recoverWeight(OpOperand &operand, Validator &validator,
+                          ReadWeights &known) {
   Value numbers = operand.get();
   const bool isOfExperts = isa<MixtureOfExpertsOp>(operand.getOwner());
   if (!numbers.getDefiningOp() || isOwnDequantization(numbers) ||
@@ -100,7 +101,7 @@ static bool recoverWeight(OpOperand &operand, Validator &validator) {
     return false;
   OpBuilder builder(operand.getOwner());
   std::optional<SpelledWeights> weights =
-      SpelledWeights::of(numbers, builder, numbers.getLoc());
+      SpelledWeights::of(numbers, builder, known);
   if (!weights || !weights->isForProduct())
     return false;
   // Experts are multiplied in the model's types.
@@ -115,13 +116,14 @@ static bool recoverWeight(OpOperand &operand, Validator &validator) {
 
 /// Looks up what is stored, and makes numbers of what was found; rows that are known
 /// become numbers once.
-static bool gatherStored(GatherOp op, Validator &validator) {
+static bool gatherStored(GatherOp op, Validator &validator,
+                         ReadWeights &known) {
   if (isa_and_present<ConstantOp, WeightOp>(op.getIndices().getDefiningOp()))
     return false;
   OpBuilder builder(op);
   const Location loc = op.getLoc();
   std::optional<SpelledWeights> weights =
-      SpelledWeights::of(op.getData(), builder, loc);
+      SpelledWeights::of(op.getData(), builder, known);
   const int64_t rank = int64_t(dimsOf(op.getData()).size());
   const int64_t said = static_cast<int64_t>(op.getAxis());
   const int64_t axis = said < 0 ? said + rank : said;
@@ -168,11 +170,12 @@ void RecoverWeights::runOnOperation() {
     if (!isa<func::FuncOp>(block->getParentOp()))
       return;
     validator.enter(*block);
+    ReadWeights known;
     for (Operation &op : *block) {
       if (auto gather = dyn_cast<GatherOp>(op))
-        numWeights += gatherStored(gather, validator);
+        numWeights += gatherStored(gather, validator, known);
       for (OpOperand *operand : weightsOf(&op))
-        numWeights += recoverWeight(*operand, validator);
+        numWeights += recoverWeight(*operand, validator, known);
     }
     eraseDead(*block);
   });

@@ -84,12 +84,23 @@ Value shaped(OpBuilder &builder, Location loc, Value value,
 /// Reads a value backwards.
 class Reader {
 public:
-  Reader(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+  Reader(OpBuilder &builder, Location loc, ReadWeights &known)
+      : builder(builder), loc(loc), known(known) {}
 
   std::optional<SpelledWeights> read(Value value, unsigned depth = 8) {
     Operation *op = value.getDefiningOp();
     if (!op || depth == 0 || !shapeOf(value))
       return std::nullopt;
+    if (auto found = known.byDepth.find({value, depth});
+        found != known.byDepth.end())
+      return found->second;
+    std::optional<SpelledWeights> weights = ofResult(op, depth);
+    known.byDepth[{value, depth}] = weights;
+    return weights;
+  }
+
+private:
+  std::optional<SpelledWeights> ofResult(Operation *op, unsigned depth) {
     if (auto cast = dyn_cast<CastOp>(op))
       return ofCast(cast);
     if (auto dequantize = dyn_cast<DequantizeLinearOp>(op))
@@ -107,7 +118,6 @@ public:
     return std::nullopt;
   }
 
-private:
   std::optional<SpelledWeights> ofCast(CastOp cast) {
     Value stored = cast.getInput();
     if (!isNarrow(elementOf(stored)) || !holdsBytes(elementOf(cast)) ||
@@ -266,8 +276,7 @@ private:
     if (!op.getPerm())
       return std::nullopt;
     const ArrayRef<int64_t> perm = *op.getPerm();
-    const bool isMatrix =
-        perm.size() >= 2 && perm == ArrayRef(matrixTransposition(perm.size()));
+    const bool isMatrix = turnsMatrix(op);
     std::optional<SpelledWeights> weights =
         isMatrix ? read(op.getData(), depth - 1)
                  : readPlain(op.getData(), depth);
@@ -350,13 +359,14 @@ private:
 
   OpBuilder &builder;
   Location loc;
+  ReadWeights &known;
 };
 
 } // namespace
 
 std::optional<SpelledWeights>
-SpelledWeights::of(Value value, OpBuilder &builder, Location loc) {
-  return Reader(builder, loc).read(value);
+SpelledWeights::of(Value value, OpBuilder &builder, ReadWeights &known) {
+  return Reader(builder, value.getLoc(), known).read(value);
 }
 
 bool SpelledWeights::isForProduct() const {

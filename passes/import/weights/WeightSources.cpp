@@ -1,7 +1,6 @@
 #include "passes/import/weights/WeightSources.h"
 
 #include "dialects/onnx/ops/Indexing.h"
-#include "dialects/onnx/ops/Layout.h"
 #include "passes/import/Matching.h"
 
 using namespace mlir;
@@ -16,7 +15,7 @@ SmallVector<int64_t> matrixTransposition(int64_t rank) {
   return perm;
 }
 
-static bool turnsMatrix(TransposeOp transpose) {
+bool turnsMatrix(TransposeOp transpose) {
   const int64_t rank = cast<ShapedType>(transpose.getType()).getRank();
   return rank >= 2 && ArrayRef<int64_t>(*transpose.getPerm()) ==
                           ArrayRef<int64_t>(matrixTransposition(rank));

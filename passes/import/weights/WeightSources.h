@@ -10,6 +10,7 @@
 #ifndef SHARDC_PASSES_IMPORT_WEIGHTS_WEIGHTSOURCES_H
 #define SHARDC_PASSES_IMPORT_WEIGHTS_WEIGHTSOURCES_H
 
+#include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Source.h"
 
 #include <optional>
@@ -18,6 +19,7 @@ namespace shardc::import {
 
 /// Dims that exchange the last two of so many.
 llvm::SmallVector<int64_t> matrixTransposition(int64_t rank);
+bool turnsMatrix(onnx::TransposeOp transpose);
 
 /// A matrix, or one for each expert.
 struct WeightSource {
