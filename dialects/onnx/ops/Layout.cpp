@@ -85,6 +85,14 @@ ShardingRule TransposeOp::shardingRule() {
 
 PartialRule TransposeOp::partialRule() { return PartialRule::Moves; }
 
+bool TransposeOp::turnsMatrix() {
+  SmallVector<int64_t> perm(*getPerm());
+  if (perm.size() < 2)
+    return false;
+  std::swap(perm.end()[-1], perm.end()[-2]);
+  return llvm::is_sorted(perm);
+}
+
 //===----------------------------------------------------------------------===//
 // Cast
 //===----------------------------------------------------------------------===//

@@ -20,6 +20,10 @@ def Onnx_TransposeOp : Onnx_OwnOp<"Transpose", ["partialRule"]> {
   let arguments = (ins AnyTensor:$data,
                        OptionalAttr<DenseI64ArrayAttr>:$perm);
   let results = (outs AnyTensor:$result);
+  let extraClassDeclaration = [{
+    /// Exchanges the last two dims and nothing else; perm is known after import.
+    bool turnsMatrix();
+  }];
 }
 
 def Onnx_ConcatOp : Onnx_OwnOp<"Concat", ["partialRule"], [FoldsKnown]> {

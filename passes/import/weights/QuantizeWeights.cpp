@@ -236,12 +236,9 @@ private:
 
   Value dequantized(Value data, Value scales, Type result, int64_t group) {
     const int64_t last = cast<ShapedType>(result).getRank() - 1;
-    OperationState state(loc, DequantizeLinearOp::getOperationName());
-    state.addOperands({data, scales});
-    state.addTypes(result);
-    state.addAttribute("axis", builder.getI64IntegerAttr(last));
-    state.addAttribute("block_size", builder.getI64IntegerAttr(group));
-    return builder.create(state)->getResult(0);
+    return DequantizeLinearOp::create(builder, loc, result, data, scales,
+                                      ValueRange(), last, group, IntegerAttr(),
+                                      IntegerAttr());
   }
 
   /// The scale of what is rounded alone, so that its kernels keep it small.

@@ -67,16 +67,10 @@ static Value dequantized(OpBuilder &builder, Value numbers,
         DenseElementsAttr::get(one,
                                Attribute(builder.getFloatAttr(element, 1))));
   }
-  OperationState state(loc, DequantizeLinearOp::getOperationName());
-  state.addOperands({weights.stored, scale});
-  if (weights.zero)
-    state.addOperands(weights.zero);
-  state.addTypes(dist::makeType(element, dims));
-  state.addAttribute("axis", builder.getI64IntegerAttr(weights.axis));
-  state.addAttribute("block_size", builder.getI64IntegerAttr(weights.block));
-  if (weights.activationBits)
-    state.addAttribute("activation_bits", weights.activationBits);
-  Value made = builder.create(state)->getResult(0);
+  Value made = DequantizeLinearOp::create(
+      builder, loc, dist::makeType(element, dims), weights.stored, scale,
+      weights.zero ? ValueRange(weights.zero) : ValueRange(), weights.axis,
+      weights.block, weights.activationBits, IntegerAttr());
   return weights.isTurned
              ? transposed(builder, loc, made, matrixTransposition(dims.size()))
              : made;

@@ -276,7 +276,7 @@ private:
     if (!op.getPerm())
       return std::nullopt;
     const ArrayRef<int64_t> perm = *op.getPerm();
-    const bool isMatrix = turnsMatrix(op);
+    const bool isMatrix = op.turnsMatrix();
     std::optional<SpelledWeights> weights =
         isMatrix ? read(op.getData(), depth - 1)
                  : readPlain(op.getData(), depth);

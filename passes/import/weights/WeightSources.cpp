@@ -15,16 +15,10 @@ SmallVector<int64_t> matrixTransposition(int64_t rank) {
   return perm;
 }
 
-bool turnsMatrix(TransposeOp transpose) {
-  const int64_t rank = cast<ShapedType>(transpose.getType()).getRank();
-  return rank >= 2 && ArrayRef<int64_t>(*transpose.getPerm()) ==
-                          ArrayRef<int64_t>(matrixTransposition(rank));
-}
-
 std::optional<WeightSource> WeightSource::of(Value matrix) {
   WeightSource source;
   if (auto transpose = matrix.getDefiningOp<TransposeOp>()) {
-    if (!turnsMatrix(transpose))
+    if (!transpose.turnsMatrix())
       return std::nullopt;
     matrix = transpose.getData();
     source.isTransposed = true;
@@ -66,7 +60,7 @@ static std::optional<ExpertStack::Parts> partsOf(Value matrix, bool isTurned) {
     auto transpose = matrix.getDefiningOp<TransposeOp>();
     auto reshape = matrix.getDefiningOp<ReshapeOp>();
     isInside =
-        (transpose && turnsMatrix(transpose)) || (reshape && addsOne(reshape));
+        (transpose && transpose.turnsMatrix()) || (reshape && addsOne(reshape));
     if (isInside) {
       matrix = matrix.getDefiningOp()->getOperand(0);
       isTurned ^= bool(transpose);
@@ -90,7 +84,7 @@ static std::optional<ExpertStack::Parts> partsOf(Value matrix, bool isTurned) {
 std::optional<ExpertStack> ExpertStack::of(Value matrices) {
   auto transpose = matrices.getDefiningOp<TransposeOp>();
   if (transpose) {
-    if (!turnsMatrix(transpose))
+    if (!transpose.turnsMatrix())
       return std::nullopt;
     matrices = transpose.getData();
   }

@@ -19,7 +19,6 @@ namespace shardc::import {
 
 /// Dims that exchange the last two of so many.
 llvm::SmallVector<int64_t> matrixTransposition(int64_t rank);
-bool turnsMatrix(onnx::TransposeOp transpose);
 
 /// A matrix, or one for each expert.
 struct WeightSource {

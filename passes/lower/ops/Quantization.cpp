@@ -124,15 +124,6 @@ static LogicalResult lowerScaled(Operation *op, Lowering &lowering,
 // Products with quantised weights
 //===----------------------------------------------------------------------===//
 
-/// Exchanges the last two dims and nothing else.
-static bool isMatrixTranspose(onnx::TransposeOp op) {
-  SmallVector<int64_t> perm(*op.getPerm());
-  if (perm.size() < 2)
-    return false;
-  std::swap(perm.end()[-1], perm.end()[-2]);
-  return llvm::is_sorted(perm);
-}
-
 /// Is the operand one whose kernel makes numbers of quantised weights? Experts'
 /// are of integers, or of floats without zero points.
 static bool isWeightOfProduct(OpOperand &operand, onnx::DequantizeLinearOp op) {
@@ -149,7 +140,7 @@ FusedWeights findFusedWeights(OpOperand &operand) {
   FusedWeights weights;
   Value numbers = operand.get();
   if (auto transpose = numbers.getDefiningOp<onnx::TransposeOp>();
-      transpose && transpose->hasOneUse() && isMatrixTranspose(transpose)) {
+      transpose && transpose->hasOneUse() && transpose.turnsMatrix()) {
     numbers = transpose.getData();
     weights.isTransposed = true;
   }
