@@ -67,8 +67,7 @@ public:
     return multiply(tile.rows, tile.count, layoutK.columns, scale, queries,
                     seen, Acc(0), tile.scores, tile.leading);
   }
-  Status addValues(const ScoreTile<Acc> &tile, Acc *to, int64_t leading,
-                   const NextRows &) const {
+  Status addValues(const ScoreTile<Acc> &tile, Acc *to, int64_t leading) const {
     Matrix<Acc> seen = matrixV;
     seen.data += tile.begin * (seen.transposed ? 1 : seen.leading);
     return multiply(tile.rows, layoutV.columns, tile.count, Acc(1),
@@ -142,9 +141,13 @@ public:
   }
   /// Keys and values, both of few queries.
   bool readsAsTheyLie() const { return readsKeys && readsValues; }
-  /// Keys of a piece from `begin` on, where they lie.
+  /// Those of a piece from `begin` on, where they lie.
   StoredRows storedKeys(const KeyPiece &of, int64_t begin) const {
     return {bytes(keys + of.keys + begin * head.stepK), head.stepK,
+            elementTypeOf<T>()};
+  }
+  StoredRows storedValues(const KeyPiece &of, int64_t begin) const {
+    return {bytes(values + of.values + begin * head.stepV), head.stepV,
             elementTypeOf<T>()};
   }
   void forget() {
@@ -164,10 +167,8 @@ public:
       return Status::ok();
     }
     if (readsKeys) {
-      const NextRows next =
-          readsValues ? storedValues(tile).next(head.columns) : NextRows();
-      scoreRows(queries, scale, head.depth, storedKeys(piece, tile.begin), next,
-                tile);
+      scoreRows(queries, {}, scale, head.depth, storedKeys(piece, tile.begin),
+                NextRows(), tile);
       return Status::ok();
     }
     pack(tile.begin, tile.begin + tile.count);
@@ -188,15 +189,9 @@ public:
     return Status::ok();
   }
 
-  /// `next` are keys that are scored behind it.
-  Status addValues(const ScoreTile<float> &tile, float *to, int64_t leading,
-                   const NextRows &next) {
+  Status addValues(const ScoreTile<float> &tile, float *to, int64_t leading) {
     if (inTiles) {
       tiled.addValues(tile, piece, to, leading);
-      return Status::ok();
-    }
-    if (readsAsTheyLie()) {
-      addRows(tile, head.columns, storedValues(tile), next, to, leading);
       return Status::ok();
     }
     PackedProduct product;
@@ -206,7 +201,7 @@ public:
     product.a = tile.scores;
     product.rowStepA = tile.leading;
     if (readsValues) {
-      const StoredRows stored = storedValues(tile);
+      const StoredRows stored = storedValues(piece, tile.begin);
       product.setRows(stored.rows, stored.element, stored.step);
     } else {
       pack(tile.begin, tile.begin + tile.count);
@@ -237,12 +232,6 @@ private:
   }
   template <typename E> static const std::byte *bytes(const E *data) {
     return reinterpret_cast<const std::byte *>(data);
-  }
-
-  /// Of a tile, where they lie.
-  StoredRows storedValues(const ScoreTile<float> &tile) const {
-    return {bytes(values + piece.values + tile.begin * head.stepV), head.stepV,
-            elementTypeOf<T>()};
   }
 
   int64_t sizeOfKeys() const { return readsKeys ? 0 : capacity * head.depth; }

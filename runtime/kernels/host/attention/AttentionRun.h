@@ -33,6 +33,7 @@
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/attention/AttentionOperands.h"
 #include "runtime/kernels/host/attention/HiddenKeys.h"
+#include "runtime/kernels/host/attention/KeysInOrder.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
 #include "runtime/kernels/host/reduce/SoftmaxRow.h"
 
@@ -68,57 +69,15 @@ void finishRow(const RowState<Acc> &row, int64_t columns, Acc sink,
     write(j, result.of(row.values[j]));
 }
 
-/// What attention reads; `mask` is null where there is none.
-struct AttentionInputs {
-  const TensorView &q, &k, &v;
-  const TensorView *mask;
-
-  static AttentionInputs of(const KernelCall &call) {
-    return {call.inputs[0], call.inputs[1], call.inputs[2],
-            hasInput(call, 3) ? &call.inputs[3] : nullptr};
-  }
-};
-
-/// Pieces of keys, one behind the other in k and in v.
-class KeysInOrder {
-public:
-  explicit KeysInOrder(const KernelCall &call)
-      : pieces(call, "key_pieces", call.inputs[1].dims[2]),
-        stepK(call.inputs[1].strides[2]), stepV(call.inputs[2].strides[2]) {}
-
-  int64_t count() const { return pieces.count(); }
-  int64_t place(int64_t piece) const { return pieces.place(int(piece)); }
-  int64_t size(int64_t piece) const { return pieces.size(int(piece)); }
-  KeyPiece at(int64_t piece) const {
-    int64_t first = 0;
-    for (int64_t i = 0; i < piece; ++i)
-      first += size(i);
-    return {first * stepK, first * stepV, size(piece)};
-  }
-
-private:
-  const Pieces pieces;
-  const int64_t stepK, stepV;
-};
-
-/// What keys and values are read as, by queries of type T.
-template <typename T, typename AllKeys> struct KeyNumberOf {
-  using Type = T;
-};
-template <typename T, typename AllKeys>
-  requires requires { typename AllKeys::Number; }
-struct KeyNumberOf<T, AllKeys> {
-  using Type = typename AllKeys::Number;
-};
-
 /// Adds keys and values to the states of all rows. `k` and `v` have the dims of
 /// the largest piece, or of all.
 template <typename T, typename AllKeys = KeysInOrder> class AttentionRun {
   using Acc = Accumulator<T>;
   using KeyNumber = typename KeyNumberOf<T, AllKeys>::Type;
-  static constexpr bool kMayReadStored =
-      std::is_same_v<Acc, float> &&
-      requires(const AllKeys &keys) { keys.storedKeys(0); };
+  static constexpr bool kIsFloat = std::is_same_v<Acc, float>;
+  /// Whether keys and values are numbers only once they are read.
+  static constexpr bool kAreStored =
+      kIsFloat && requires(const AllKeys &keys) { keys.storedKeys(0); };
 
 public:
   /// `isPart`: of a call whose parts run at the same time already.
@@ -132,8 +91,8 @@ public:
         keyTile(std::clamp<int64_t>(k.dims[2], 1, kKeyTile)),
         tileRows(std::min(kQueryTile, rowDim == 1 ? group : q.dims[2])),
         isInOrder(sumOrderOf(call) == SumOrder::Fixed),
-        scoreStep(keyTile + (isInOrder ? kPanelColumns : 0)),
         operands(q, k, v, tileRows, keyTile, AttentionOrder::of(call)),
+        scoreStep(keysOfTile() + (isInOrder ? kPanelColumns : 0)),
         causalOffset(causalOffset), isPart(isPart) {
     scale = Acc(call.floatOr("scale", 1.0 / std::sqrt(double(q.dims[3]))));
     softcap = Acc(call.floatOr("softcap", 0.0));
@@ -174,6 +133,7 @@ public:
           rows.queries = asMatrix(attentionLayout(q, rows.count, rowDim),
                                   q.as<T>() + own.offsetIn(q, rows),
                                   own.scores + tileRows * scoreStep);
+          rows.digits = own.digitsOf(rows);
           rows.state = begin(rows.b, rows.h, rows.first, rows.count,
                              own.scores + scratchOfThread(0));
           if (own.looksAtMask())
@@ -187,15 +147,14 @@ public:
   }
 
 private:
-  /// Keys [begin, end) of a piece; none where end is not behind begin.
-  struct Keys {
-    int64_t begin, end;
-  };
+  /// Keys of a piece; none where end is not behind begin.
+  using Keys = Span;
   struct Rows {
     int64_t b, h, first, count;
     int64_t place;    ///< of the first query, behind all keys that precede it
     int64_t shownEnd; ///< of keys that the mask shows to some query
     Matrix<Acc> queries;
+    DigitRows digits; ///< of queries that are multiplied as such
     TileState<Acc> state;
   };
 
@@ -222,9 +181,18 @@ private:
     return threadsFor(tilesOfHead() * heads() * q.dims[0],
                       keys * (k.dims[1] + q.dims[1] * q.dims[2] / 8));
   }
+  /// Behind scores and queries.
+  int64_t startOfHead() const {
+    return startOfDigits() +
+           (inDigits()
+                ? DigitRows::bytes(tileRows, k.dims[3]) / int64_t(sizeof(float))
+                : 0);
+  }
+  int64_t startOfDigits() const {
+    return tileRows * scoreStep + packedSize<T>(layoutQ);
+  }
   int64_t scratchOfThread(int64_t more) const {
-    return tileRows * scoreStep + packedSize<T>(layoutQ) +
-           operands.scratchElements() + more;
+    return startOfHead() + operands.scratchElements() + more;
   }
 
   /// Tile number `tile` of all, heads being outside of the tiles of a head.
@@ -236,6 +204,7 @@ private:
               0,
               0,
               std::numeric_limits<int64_t>::max(),
+              {},
               {},
               {}};
     int64_t at = tile % ofHead;
@@ -261,7 +230,7 @@ private:
     operands.setHead(
         k.as<KeyNumber>() + rows.b * k.strides[0] + kv * k.strides[1],
         v.as<KeyNumber>() + rows.b * v.strides[0] + kv * v.strides[1],
-        scores + tileRows * scoreStep + packedSize<T>(layoutQ));
+        scores + startOfHead());
   }
 
   int64_t offsetIn(const TensorView &view, const Rows &rows) const {
@@ -270,6 +239,8 @@ private:
   }
 
   Status seeAll(const Rows &rows) {
+    const bool isInPlace = readsInPlace();
+    KeyTile tile(keysOfTile());
     for (int64_t piece = 0; piece < keys.count(); ++piece) {
       // What some query of the tile sees.
       const int64_t first = seenBy(rows, 0, piece).begin;
@@ -278,39 +249,79 @@ private:
                          seenBy(rows, rows.count - 1, piece).end};
       if (seen.begin >= seen.end)
         continue;
-      if constexpr (requires { keys.load(piece, rows.h); })
-        if (!readsStored() && keys.load(piece, rows.h / group))
-          operands.forget();
-      operands.setPiece(keys.at(piece));
+      if (!isInPlace)
+        setPiece(piece, rows.h / group);
       for (int64_t at = seen.begin; at < seen.end; at += keyTile) {
         const int64_t end = std::min(at + keyTile, seen.end);
-        if (at < std::min(end, rows.shownEnd))
-          SHARDC_RETURN_IF_ERROR(see(rows, piece,
-                                     {at, std::min(end, rows.shownEnd)},
-                                     nextKeys(piece, end, end == seen.end)));
+        if (at >= std::min(end, rows.shownEnd))
+          continue;
+        tile.add({piece, at, std::min(end, rows.shownEnd)});
+        if (isInPlace && tile.hasRoom(keyTile))
+          continue;
+        SHARDC_RETURN_IF_ERROR(
+            see(rows, tile, nextKeys(piece, end, end == seen.end)));
+        tile.clear();
       }
     }
-    return Status::ok();
+    return tile.isEmpty() ? Status::ok() : see(rows, tile, {});
   }
 
-  /// Whether few queries read keys and values of 8 bits as they are stored.
-  bool readsStored() const {
-    if constexpr (kMayReadStored)
+  /// What is packed, or becomes numbers, is of one piece.
+  void setPiece(int64_t piece, int64_t head) {
+    if constexpr (requires { keys.load(piece, head); })
+      if (keys.load(piece, head))
+        operands.forget();
+    operands.setPiece(keys.at(piece));
+  }
+
+  /// Whether few queries read keys and values where they lie, in numbers or as
+  /// they are stored.
+  bool readsInPlace() const {
+    if constexpr (kAreStored)
       return operands.readsAsTheyLie() && keys.areDense();
+    else if constexpr (kIsFloat)
+      return operands.readsAsTheyLie();
     return false;
+  }
+  bool inDigits() const {
+    if constexpr (kAreStored)
+      return readsInPlace() && hasDigitRows() &&
+             keys.storedElement() == artifact::ElementType_Int8 &&
+             haveDigits(k.dims[3], v.dims[3]);
+    return false;
+  }
+  DigitRows digitsOf(const Rows &rows) const {
+    if constexpr (kIsFloat)
+      if (inDigits())
+        return DigitRows::of(
+            rows.queries.data, rows.queries.leading, rows.count, k.dims[3],
+            reinterpret_cast<std::byte *>(scores + startOfDigits()));
+    return {};
+  }
+  /// Those in place may be of several pages.
+  int64_t keysOfTile() const {
+    return readsInPlace() && !std::is_same_v<AllKeys, KeysInOrder> ? kKeyTile
+                                                                   : keyTile;
+  }
+  StoredRows storedKeys(int64_t piece, int64_t begin) const {
+    if constexpr (kAreStored)
+      return keys.storedKeys(piece).from(begin);
+    else
+      return operands.storedKeys(keys.at(piece), begin);
+  }
+  StoredRows storedValues(int64_t piece, int64_t begin) const {
+    if constexpr (kAreStored)
+      return keys.storedValues(piece).from(begin);
+    else
+      return operands.storedValues(keys.at(piece), begin);
   }
 
   /// Keys behind the first `end` of a piece, where few queries read them.
   NextRows nextKeys(int64_t piece, int64_t end, bool isLast) const {
-    if constexpr (std::is_same_v<Acc, float>) {
-      if (!operands.readsAsTheyLie() || (isLast && piece + 1 >= keys.count()))
-        return {};
-      const int64_t next = isLast ? piece + 1 : piece, begin = isLast ? 0 : end;
-      if constexpr (kMayReadStored)
-        return keys.storedKeys(next).from(begin).next(k.dims[3]);
-      else
-        return operands.storedKeys(keys.at(next), begin).next(k.dims[3]);
-    }
+    if constexpr (kIsFloat)
+      if (readsInPlace() && !(isLast && piece + 1 >= keys.count()))
+        return storedKeys(isLast ? piece + 1 : piece, isLast ? 0 : end)
+            .next(k.dims[3]);
     return {};
   }
 
@@ -331,60 +342,95 @@ private:
             std::clamp<int64_t>(end - keys.place(piece), 0, size)};
   }
 
-  /// Adds keys [seen.begin, seen.end) of the piece at hand.
-  Status see(const Rows &rows, int64_t piece, Keys seen, const NextRows &next) {
-    const int64_t count = seen.end - seen.begin, columns = v.dims[3];
-    const ScoreTile<Acc> tile = {scores, scoreStep, rows.count, seen.begin,
-                                 count};
-    SHARDC_RETURN_IF_ERROR(score(rows, piece, tile));
+  /// Adds keys of a tile; `next` are those that are read behind it.
+  Status see(const Rows &rows, const KeyTile &tile, const NextRows &next) {
+    SHARDC_RETURN_IF_ERROR(score(rows, tile));
     for (int64_t i = 0; i < rows.count; ++i) {
-      const Keys own = seenBy(rows, i, piece);
-      const int64_t begin = std::clamp(own.begin, seen.begin, seen.end);
-      const int64_t end = std::clamp(own.end, begin, seen.end);
-      Acc *row = scores + i * scoreStep, *from = row + (begin - seen.begin);
-      std::fill(row, from, Acc(0));
-      std::fill(from + (end - begin), row + count, Acc(0));
-      const int64_t maskAt =
-          mask ? offsetIn(*mask, rows) + i * mask->strides[rowDim] +
-                     (keys.place(piece) + begin) * mask->strides[3]
-               : 0;
-      weigh(rows.state.row(i), from, end - begin, maskAt, columns);
+      const Span seen = adjustScores(rows, i, tile);
+      Acc *row = scores + i * scoreStep;
+      std::fill(row, row + seen.begin, Acc(0));
+      std::fill(row + seen.end, row + tile.count(), Acc(0));
+      weigh(rows.state.row(i), row + seen.begin, seen.end - seen.begin);
     }
-    return addValues(rows, piece, tile, next);
+    return addValues(rows, tile, next);
   }
 
-  Status score(const Rows &rows, int64_t piece, const ScoreTile<Acc> &tile) {
-    if constexpr (kMayReadStored)
-      if (readsStored()) {
-        scoreRows(rows.queries, scale, k.dims[3],
-                  keys.storedKeys(piece).from(tile.begin),
-                  keys.storedValues(piece).from(tile.begin).next(v.dims[3]),
-                  tile);
+  /// Of one part, in the tile of its scores.
+  ScoreTile<Acc> scoresOf(const Rows &rows, const KeyPart &part) const {
+    return {scores + part.column, scoreStep, rows.count, part.begin,
+            part.count()};
+  }
+
+  Status score(const Rows &rows, const KeyTile &tile) {
+    const std::span parts = tile.parts();
+    if constexpr (kIsFloat)
+      if (readsInPlace()) {
+        for (size_t p = 0; p < parts.size(); ++p) {
+          const KeyPart &part = parts[p];
+          const NextRows next =
+              p + 1 < parts.size()
+                  ? storedKeys(parts[p + 1].piece, parts[p + 1].begin)
+                        .next(k.dims[3])
+                  : storedValues(parts[0].piece, parts[0].begin)
+                        .next(v.dims[3]);
+          scoreRows(rows.queries, rows.digits, scale, k.dims[3],
+                    storedKeys(part.piece, part.begin), next,
+                    scoresOf(rows, part));
+        }
         return Status::ok();
       }
-    return operands.score(rows.queries, scale, tile);
+    return operands.score(rows.queries, scale, scoresOf(rows, parts[0]));
   }
 
-  Status addValues(const Rows &rows, int64_t piece, const ScoreTile<Acc> &tile,
+  Status addValues(const Rows &rows, const KeyTile &tile,
                    const NextRows &next) {
     const TileState<Acc> &to = rows.state;
-    if constexpr (kMayReadStored)
-      if (readsStored()) {
-        addRows(tile, v.dims[3], keys.storedValues(piece).from(tile.begin),
-                next, to.values, to.valueStep);
+    const std::span parts = tile.parts();
+    if constexpr (kIsFloat)
+      if (readsInPlace()) {
+        for (size_t p = 0; p < parts.size(); ++p)
+          addRows(scoresOf(rows, parts[p]), v.dims[3],
+                  storedValues(parts[p].piece, parts[p].begin),
+                  p + 1 < parts.size()
+                      ? storedValues(parts[p + 1].piece, parts[p + 1].begin)
+                            .next(v.dims[3])
+                      : next,
+                  rows.digits.digits, to.values, to.valueStep);
         return Status::ok();
       }
-    return operands.addValues(tile, to.values, to.valueStep, next);
+    return operands.addValues(scoresOf(rows, parts[0]), to.values,
+                              to.valueStep);
+  }
+
+  /// By what a call does to scores before it weighs them; the columns of what a row
+  /// sees, which lie side by side.
+  Span adjustScores(const Rows &rows, int64_t i, const KeyTile &tile) const {
+    Span all = {0, 0};
+    for (const KeyPart &part : tile.parts()) {
+      const Keys own = seenBy(rows, i, part.piece);
+      const int64_t begin = std::clamp(own.begin, part.begin, part.end);
+      const int64_t end = std::clamp(own.end, begin, part.end);
+      if (begin == end)
+        continue;
+      const int64_t column = part.column + begin - part.begin;
+      const int64_t count = end - begin;
+      if (all.begin == all.end)
+        all.begin = column;
+      all.end = column + count;
+      Acc *row = scores + i * scoreStep + column;
+      if (softcap > 0)
+        for (int64_t j = 0; j < count; ++j)
+          row[j] = softcap * hyperbolicTangent(row[j] / softcap);
+      if (mask)
+        addMask(row, count,
+                offsetIn(*mask, rows) + i * mask->strides[rowDim] +
+                    (keys.place(part.piece) + begin) * mask->strides[3]);
+    }
+    return all;
   }
 
   /// Makes weights of scores, relative to the largest score of the row.
-  void weigh(const RowState<Acc> &state, Acc *scores, int64_t count,
-             int64_t maskAt, int64_t columns) const {
-    if (softcap > 0)
-      for (int64_t j = 0; j < count; ++j)
-        scores[j] = softcap * hyperbolicTangent(scores[j] / softcap);
-    if (mask)
-      addMask(scores, count, maskAt);
+  void weigh(const RowState<Acc> &state, Acc *scores, int64_t count) const {
     Acc maximum = operands.maximum(scores, count);
     if (state.stats[0] > maximum || state.stats[0] != state.stats[0])
       maximum = state.stats[0];
@@ -398,7 +444,7 @@ private:
     const Acc factor = state.factorFor(maximum);
     state.stats[0] = maximum;
     if (factor != 1)
-      for (int64_t j = 0; j < columns; ++j)
+      for (int64_t j = 0; j < v.dims[3]; ++j)
         state.values[j] *= factor;
     state.stats[1] =
         state.stats[1] * factor + operands.exponentials(scores, count, maximum);
@@ -438,9 +484,9 @@ private:
   AllKeys keys;
   const int rowDim;
   const int64_t keyTile, tileRows;
-  const bool isInOrder;    ///< tiles of keys begin where they do for any rows
-  const int64_t scoreStep; ///< from row to row of the scores
+  const bool isInOrder; ///< tiles of keys begin where they do for any rows
   AttentionOperands<KeyNumber> operands;
+  const int64_t scoreStep; ///< from row to row of the scores
   Acc scale, softcap;
   bool isCausal;
   const int64_t causalOffset;

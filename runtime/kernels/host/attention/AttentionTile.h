@@ -4,6 +4,10 @@
 
 #include "runtime/kernels/host/product/MatrixProduct.h"
 
+#include <array>
+#include <cstddef>
+#include <span>
+
 namespace shardc::runtime::host {
 
 /// Scores of `rows` queries and of keys [begin, begin + count) of a piece.
@@ -18,6 +22,42 @@ template <typename Acc> struct ScoreTile {
 struct KeyPiece {
   int64_t keys, values, size;
   bool operator==(const KeyPiece &) const = default;
+};
+
+/// Keys [begin, end) of a piece; their scores are columns of a tile from `column` on.
+struct KeyPart {
+  int64_t piece, begin, end, column = 0;
+
+  int64_t count() const { return end - begin; }
+};
+
+/// Keys of pieces that follow each other and are weighed together: what a row does
+/// for each tile is worth it for some hundred keys, and pages have fewer.
+///
+///   pages of 64, 150 keys: 64 from column 0 on, 64 from 64, 22 from 128
+class KeyTile {
+public:
+  explicit KeyTile(int64_t mostKeys) : mostKeys(mostKeys) {}
+
+  bool isEmpty() const { return numParts == 0; }
+  bool hasRoom(int64_t keys) const {
+    return numParts < int64_t(all.size()) && columns + keys <= mostKeys;
+  }
+  void add(KeyPart part) {
+    part.column = columns;
+    columns += part.count();
+    all[size_t(numParts++)] = part;
+  }
+  void clear() { numParts = columns = 0; }
+
+  std::span<const KeyPart> parts() const {
+    return std::span(all).first(size_t(numParts));
+  }
+  int64_t count() const { return columns; }
+
+private:
+  int64_t mostKeys, numParts = 0, columns = 0;
+  std::array<KeyPart, 16> all = {};
 };
 
 /// How keys [.., depth] and values [.., columns] of a head lie.

@@ -11,6 +11,7 @@
 
 #include "runtime/artifact/Format.h"
 #include "runtime/kernels/host/attention/AttentionTile.h"
+#include "runtime/kernels/host/simd/DigitRows.h"
 #include "runtime/kernels/host/simd/Loops.h"
 
 namespace shardc::runtime::host {
@@ -51,10 +52,11 @@ inline void scaleScores(const ScoreTile<float> &tile, const StoredRows &of) {
   }
 }
 
-/// Of keys of `depth` numbers, the first of which is the tile's.
-inline void scoreRows(const Matrix<float> &queries, float scale, int64_t depth,
-                      const StoredRows &keys, const NextRows &next,
-                      const ScoreTile<float> &tile) {
+/// Of keys of `depth` numbers, the first of which is the tile's. Queries that are
+/// digits are multiplied as these.
+inline void scoreRows(const Matrix<float> &queries, const DigitRows &digits,
+                      float scale, int64_t depth, const StoredRows &keys,
+                      const NextRows &next, const ScoreTile<float> &tile) {
   RowProduct product;
   product.m = tile.rows;
   product.n = tile.count;
@@ -67,14 +69,17 @@ inline void scoreRows(const Matrix<float> &queries, float scale, int64_t depth,
   product.leadingC = tile.leading;
   product.alpha = scale;
   product.next = next;
-  loops().multiplyRows.of(keys.element)(product);
+  if (digits.digits)
+    multiplyDigitRows(digits, product);
+  else
+    loops().multiplyRows.of(keys.element)(product);
   scaleScores(tile, keys);
 }
 
 /// Adds values of `columns` numbers, weighted by what has become of the scores.
 inline void addRows(const ScoreTile<float> &tile, int64_t columns,
-                    const StoredRows &values, const NextRows &next, float *to,
-                    int64_t leading) {
+                    const StoredRows &values, const NextRows &next,
+                    bool inDigits, float *to, int64_t leading) {
   scaleScores(tile, values);
   WeightedRows sum;
   sum.m = tile.rows;
@@ -87,7 +92,7 @@ inline void addRows(const ScoreTile<float> &tile, int64_t columns,
   sum.c = to;
   sum.leadingC = leading;
   sum.next = next;
-  loops().addRows.of(values.element)(sum);
+  inDigits ? addDigitRows(sum) : loops().addRows.of(values.element)(sum);
 }
 
 } // namespace shardc::runtime::host

@@ -88,6 +88,9 @@ public:
     StoredRows storedValues(int64_t piece) const {
       return rowsOf(all.pool.values, all.pool.valueScales, row.page(piece));
     }
+    artifact::ElementType storedElement() const {
+      return all.pool.keys.element;
+    }
     bool areDense() const {
       return all.pool.keys.strides[3] == 1 && all.pool.values.strides[3] == 1;
     }
@@ -187,17 +190,17 @@ auto attentionOf(const KernelCall &call, const Pages &pages,
 }
 
 /// The most that bytes(views) says of any tile of a call: queries of one are
-/// rows by themselves, or the heads that share a key are.
+/// rows by themselves, or the heads that share a key are; few read keys in place.
 template <typename Bytes>
 int64_t mostOfTiles(const KernelCall &call, Bytes bytes) {
   // Asked at each call: of one query, as where texts decode, once.
   const int64_t queries = call.inputs[kQuery].dims[2];
   int64_t most =
       bytes(TileViews(call, {0, 0, 0, std::min<int64_t>(1, queries), 0}));
-  if (queries > 1)
-    most = std::max(
-        most,
-        bytes(TileViews(call, {0, 0, 0, std::min(kQueryTile, queries), 0})));
+  for (int64_t count : {kFewQueries, kQueryTile})
+    if (queries > 1)
+      most = std::max(
+          most, bytes(TileViews(call, {0, 0, 0, std::min(count, queries), 0})));
   return alignBuffer(most);
 }
 
