@@ -1,4 +1,5 @@
-#include "runtime/kernels/host/simd/Tiles.h"
+// Products of bfloat16 in tiles, and by pairs in their order.
+#include "runtime/kernels/host/simd/Pairs.h"
 
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/launch/HostThreads.h"
@@ -9,13 +10,23 @@
 namespace shardc::runtime::host {
 namespace {
 
-class Tiles : public testing::Test {
+struct Way {
+  const char *name;
+  bool (*isThere)();
+  void (*multiply)(const TileProduct &product);
+};
+
+class Tiles : public testing::TestWithParam<Way> {
 protected:
   void SetUp() override {
-    if (!hasTiles())
-      GTEST_SKIP() << "this processor has no AMX, or the system keeps it";
+    if (!GetParam().isThere())
+      GTEST_SKIP() << "this processor has no such instructions, or the system "
+                      "keeps them";
   }
   void TearDown() override { setHostThreads(1); }
+
+  void multiply(const Tensor &a, const Tensor &b, const Tensor &c, float alpha,
+                float beta) const;
 };
 
 /// A in rows that fill their tiles.
@@ -29,8 +40,8 @@ Tensor tiledRows(const Tensor &a) {
   return rows;
 }
 
-void multiply(const Tensor &a, const Tensor &b, const Tensor &c, float alpha,
-              float beta) {
+void Tiles::multiply(const Tensor &a, const Tensor &b, const Tensor &c,
+                     float alpha, float beta) const {
   AlignedBuffer memory;
   ASSERT_TRUE(memory.allocate(std::max<int64_t>(tiledMatrixBytes(b.view), 1)));
   packTiles(b.view, memory.data());
@@ -46,11 +57,11 @@ void multiply(const Tensor &a, const Tensor &b, const Tensor &c, float alpha,
   product.leadingC = c.view.strides[0];
   product.alpha = alpha;
   product.beta = beta;
-  multiplyTiles(product);
+  GetParam().multiply(product);
 }
 
 /// Sums of small integers are exact in every order.
-TEST_F(Tiles, RaggedSizes) {
+TEST_P(Tiles, RaggedSizes) {
   for (int threads : {1, 3}) {
     setHostThreads(threads);
     for (int64_t m : {0, 1, 15, 16, 17, 31, 32, 33, 48, 49, 100})
@@ -93,7 +104,7 @@ Tensor fractions(const Dims &dims, uint32_t seed) {
   return tensor;
 }
 
-TEST_F(Tiles, BitsOfARowAndAColumnDoNotDependOnTheOthers) {
+TEST_P(Tiles, BitsOfARowAndAColumnDoNotDependOnTheOthers) {
   const int64_t m = 75, n = 70, k = 333;
   const Tensor a = fractions({m, k}, 1), b = fractions({k, n}, 2);
   const Tensor all = Tensor::filled<BFloat16>({m, n}, BFloat16(9.f));
@@ -111,7 +122,7 @@ TEST_F(Tiles, BitsOfARowAndAColumnDoNotDependOnTheOthers) {
 }
 
 /// Sums are as exact as in float, and rounded once.
-TEST_F(Tiles, RoundsOnce) {
+TEST_P(Tiles, RoundsOnce) {
   const int64_t m = 20, n = 40, k = 1000;
   const Tensor a = fractions({m, k}, 1), b = fractions({k, n}, 2);
   const Tensor c = Tensor::filled<BFloat16>({m, n}, BFloat16(9.f));
@@ -129,7 +140,7 @@ TEST_F(Tiles, RoundsOnce) {
 }
 
 /// What fills a tile up is nothing to infinities and NaN.
-TEST_F(Tiles, WhatIsNotFinite) {
+TEST_P(Tiles, WhatIsNotFinite) {
   const Tensor a = Tensor::filled<BFloat16>({3, 5}, BFloat16(1.f));
   a.view.as<BFloat16>()[0] = BFloat16(INFINITY);
   a.view.as<BFloat16>()[5] = BFloat16(NAN);
@@ -144,7 +155,7 @@ TEST_F(Tiles, WhatIsNotFinite) {
 }
 
 /// The kernel that reads B packed, of rows that fill their tiles and others.
-TEST_F(Tiles, InMatMul) {
+TEST_P(Tiles, InMatMul) {
   for (int64_t k : {64, 50})
     for (bool isTransposed : {false, true}) {
       const Tensor a =
@@ -160,6 +171,46 @@ TEST_F(Tiles, InMatMul) {
       EXPECT_EQ(c.values<BFloat16>(), expected.values<BFloat16>());
     }
 }
+
+/// A part of a panel's rows, in float: what attention multiplies of packed values.
+TEST_P(Tiles, SomeRowsOfEachPanel) {
+  const int64_t m = 5, n = 40, k = 96, begin = 32, some = 33;
+  const Tensor a = Tensor::integers<BFloat16>({m, some}, 1);
+  const Tensor b = Tensor::integers<BFloat16>({k, n}, 2);
+  for (int64_t l = begin + some; l < k; ++l) // is not in the product
+    for (int64_t j = 0; j < n; ++j)
+      b.view.as<BFloat16>()[b.offset({l, j})] = BFloat16(0.f);
+  AlignedBuffer memory;
+  ASSERT_TRUE(memory.allocate(tiledMatrixBytes(b.view)));
+  packTiles(b.view, memory.data());
+  const Tensor rows = tiledRows(a);
+  const Tensor c = Tensor::integers<float>({m, n}, 3), before = c.copy();
+  TileProduct product;
+  product.m = m;
+  product.n = n;
+  product.k = some;
+  product.a = rows.view.as<BFloat16>();
+  product.rowStepA = rows.view.strides[0];
+  product.b = memory.data() + begin * kPanelColumns * 2;
+  product.panelStepB = k * kPanelColumns;
+  product.sums = c.view.as<float>();
+  product.leadingC = n;
+  product.beta = 1;
+  GetParam().multiply(product);
+  forEach(c.dims(), [&](const Dims &at) {
+    double sum = before.at<float>(at);
+    for (int64_t l = 0; l < some; ++l)
+      sum += double(a.at<BFloat16>({at[0], l})) *
+             b.at<BFloat16>({begin + l, at[1]});
+    EXPECT_EQ(c.at<float>(at), sum);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, Tiles,
+    testing::Values(Way{"InTiles", hasTiles, multiplyTiles},
+                    Way{"ByPairs", hasPairs, multiplyPairs}),
+    [](const auto &way) { return way.param.name; });
 
 } // namespace
 } // namespace shardc::runtime::host

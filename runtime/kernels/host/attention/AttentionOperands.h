@@ -110,8 +110,8 @@ public:
     };
     const bool areFew = rows <= kFewQueries && !order.areRowsSplit;
     // A step of decoding stays as it is, however many heads share a key.
-    inTiles = order.isRounded && !order.isInOrder && !areFew && hasTiles() &&
-              (q.dims[2] > 1 || order.areRowsSplit);
+    inTiles = order.isRounded && !order.isInOrder && !areFew &&
+              areBFloat16InTiles() && (q.dims[2] > 1 || order.areRowsSplit);
     readsKeys = areFew && !order.isInOrder && isDense(q) && isDense(k);
     readsValues = (areFew || (order.isInOrder && rows <= kFewQueries)) &&
                   head.columnStepV == 1 && head.columns % kPanelColumns == 0;

@@ -2,8 +2,8 @@
 //
 // What PackedAttentionOperands keeps in float, rounded to bfloat16 and in the
 // order of Tiles.h: queries times keys, and weights of the softmax times values,
-// are products in the tiles of AMX, of operands that are rounded and sums in
-// float. Scores and the softmax stay in float.
+// are products in the tiles of AMX, or by pairs where these are fast, of operands
+// that are rounded and sums in float. Scores and the softmax stay in float.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_TILEDATTENTION_H
@@ -12,8 +12,8 @@
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/kernels/host/attention/AttentionTile.h"
 #include "runtime/kernels/host/simd/Loops.h"
+#include "runtime/kernels/host/simd/Pairs.h"
 #include "runtime/kernels/host/simd/RoundedProduct.h"
-#include "runtime/kernels/host/simd/Tiles.h"
 
 #include <algorithm>
 
@@ -67,7 +67,7 @@ public:
     product.sums = tile.scores;
     product.leadingC = tile.leading;
     product.alpha = scale;
-    multiplyTiles(product);
+    multiplyBFloat16(product);
   }
 
   void addValues(const ScoreTile<float> &tile, const KeyPiece &piece, float *to,
@@ -90,7 +90,7 @@ public:
         bytes(packedValues + (tile.begin - packed.begin) * kPanelColumns);
     product.panelStepB = tiledDepth(packed.end - packed.begin) * kPanelColumns;
     if (whole > 0)
-      multiplyTiles(product);
+      multiplyBFloat16(product);
     if (rest == 0)
       return;
     packValues(piece.values + (end - rest) * head.stepV, rest, lastValues);
@@ -98,7 +98,7 @@ public:
     product.a += whole;
     product.b = bytes(lastValues);
     product.panelStepB = 0;
-    multiplyTiles(product);
+    multiplyBFloat16(product);
   }
 
 private:

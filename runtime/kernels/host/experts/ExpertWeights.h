@@ -16,8 +16,8 @@
 #include "runtime/kernels/host/experts/ExpertPacking.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
 #include "runtime/kernels/host/quant/FieldProducts.h"
+#include "runtime/kernels/host/simd/Pairs.h"
 #include "runtime/kernels/host/simd/RoundedProduct.h"
-#include "runtime/kernels/host/simd/Tiles.h"
 
 namespace shardc::runtime::host {
 
@@ -135,7 +135,8 @@ private:
     if (!std::is_same_v<Acc, float> || layout.size() == 0)
       return Weights::Numbers;
     const bool liesInTiles =
-        operand.data().element == artifact::ElementType_BFloat16 && hasTiles();
+        operand.data().element == artifact::ElementType_BFloat16 &&
+        areBFloat16InTiles();
     if (operand.isQuantized) {
       if (packed && !liesInTiles && operand.views.areHalves())
         return Weights::Panels;

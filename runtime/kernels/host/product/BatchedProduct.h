@@ -16,7 +16,7 @@
 #include "runtime/kernels/host/ThreadedLoop.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
 #include "runtime/kernels/host/simd/PackedMatrix.h"
-#include "runtime/kernels/host/simd/Tiles.h"
+#include "runtime/kernels/host/simd/Pairs.h"
 #include "runtime/kernels/product/MatMulOperands.h"
 
 #include <utility>
@@ -164,7 +164,8 @@ private:
 
   /// A constant B is multiplied in tiles: in a fixed order so is any other.
   bool packsTiles() const {
-    return mayUseTiles && order == SumOrder::Fixed && !packedB && hasTiles();
+    return mayUseTiles && order == SumOrder::Fixed && !packedB &&
+           areBFloat16InTiles();
   }
   int64_t bytesBeforeTiles() const {
     const int64_t bytes = (sizeOfA() + packedSizeC()) * int64_t(sizeof(float));
@@ -205,7 +206,7 @@ private:
       product.c = isInPlace ? c + at[0] : rowsC;
       if (!isInPlace && beta != 0)
         packRows(layoutC, c + at[0], rowsC);
-      multiplyTiles(product);
+      multiplyBFloat16(product);
       if (!isInPlace)
         unpackC(rowsC, c + at[0]);
     });
@@ -230,7 +231,7 @@ private:
   Status runPacked(const T *a, T *c, float alpha, float beta,
                    std::byte *scratch) const {
     if constexpr (mayUseTiles)
-      if (hasTiles())
+      if (areBFloat16InTiles())
         return runTiles(a, nullptr, c, alpha, beta, scratch);
     PackedProduct product;
     product.k = layoutA.columns;

@@ -6,7 +6,7 @@
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/simd/Loops.h"
 #include "runtime/kernels/host/simd/PackedParts.h"
-#include "runtime/kernels/host/simd/Tiles.h"
+#include "runtime/kernels/host/simd/Pairs.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -79,7 +79,8 @@ void packMatrixRounded(const TensorView &matrix, std::byte *to,
 }
 
 static bool isInTiles(const TensorView &matrix) {
-  return matrix.element == artifact::ElementType_BFloat16 && hasTiles();
+  return matrix.element == artifact::ElementType_BFloat16 &&
+         areBFloat16InTiles();
 }
 
 int64_t packedOperandBytes(const TensorView &matrix) {

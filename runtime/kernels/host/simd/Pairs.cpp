@@ -33,24 +33,49 @@ namespace {
 
 constexpr int kRows = 8, kPanels = 2;
 
+[[gnu::always_inline]] inline __m512 scaled(const TileProduct &product,
+                                            __m512 sum, __m512 before) {
+  sum = _mm512_mul_ps(sum, _mm512_set1_ps(product.alpha));
+  return product.beta == 0
+             ? sum
+             : _mm512_add_ps(
+                   sum, _mm512_mul_ps(_mm512_set1_ps(product.beta), before));
+}
+
+/// As storeSums of Tiles.cpp does.
 void store(const TileProduct &product, __m512 sum, int64_t row, int64_t panel) {
   const int64_t first = panel * kPanelColumns;
   const int64_t count = std::min(kPanelColumns, product.n - first);
   const auto mask = static_cast<__mmask16>((1u << count) - 1);
-  float *c = product.sums + row * product.leadingC + first;
-  sum = _mm512_mul_ps(sum, _mm512_set1_ps(product.alpha));
-  if (product.beta != 0)
-    sum = _mm512_add_ps(sum, _mm512_mul_ps(_mm512_set1_ps(product.beta),
-                                           _mm512_maskz_loadu_ps(mask, c)));
-  _mm512_mask_storeu_ps(c, mask, sum);
+  const int64_t at = row * product.leadingC + first;
+  __m512 before = {};
+  if (product.sums) {
+    float *c = product.sums + at;
+    if (product.beta != 0)
+      before = _mm512_maskz_loadu_ps(mask, c);
+    _mm512_mask_storeu_ps(c, mask, scaled(product, sum, before));
+    return;
+  }
+  BFloat16 *c = product.c + at;
+  if (product.beta != 0) {
+    const __m512i bits = _mm512_maskz_slli_epi32(
+        0xffff,
+        _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_maskz_loadu_epi16(mask, c)),
+        16);
+    before = reinterpret_cast<const __m512 &>(bits);
+  }
+  const __m256bh rounded = _mm512_cvtneps_pbh(scaled(product, sum, before));
+  _mm256_mask_storeu_epi16(c, mask, reinterpret_cast<const __m256i &>(rounded));
 }
 
 template <int Rows, int Panels>
 void runTile(const TileProduct &product, int64_t row, int64_t panel) {
   const int64_t depth = tiledDepth(product.k);
   const BFloat16 *a = product.a + row * product.rowStepA;
-  const auto *b = reinterpret_cast<const BFloat16 *>(product.b) +
-                  panel * depth * kPanelColumns;
+  const int64_t panelStep =
+      product.panelStepB ? product.panelStepB : depth * kPanelColumns;
+  const auto *b =
+      reinterpret_cast<const BFloat16 *>(product.b) + panel * panelStep;
   __m512 sums[Rows][Panels];
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
@@ -61,7 +86,7 @@ void runTile(const TileProduct &product, int64_t row, int64_t panel) {
     __m512bh columns[Panels];
 #pragma GCC unroll 2
     for (int p = 0; p < Panels; ++p) {
-      const __m512i words = _mm512_loadu_si512(b + p * depth * kPanelColumns);
+      const __m512i words = _mm512_loadu_si512(b + p * panelStep);
       columns[p] = reinterpret_cast<const __m512bh &>(words);
     }
 #pragma GCC unroll 8
@@ -75,11 +100,19 @@ void runTile(const TileProduct &product, int64_t row, int64_t panel) {
             sums[r][p], reinterpret_cast<const __m512bh &>(pairs), columns[p]);
     }
   }
+  const bool isPlain = product.sums && product.beta == 0 &&
+                       (panel + Panels) * kPanelColumns <= product.n;
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
     for (int p = 0; p < Panels; ++p)
-      store(product, sums[r][p], row + r, panel + p);
+      if (isPlain)
+        _mm512_storeu_ps(
+            product.sums + (row + r) * product.leadingC +
+                (panel + p) * kPanelColumns,
+            _mm512_mul_ps(sums[r][p], _mm512_set1_ps(product.alpha)));
+      else
+        store(product, sums[r][p], row + r, panel + p);
 }
 
 #pragma GCC pop_options
@@ -105,7 +138,9 @@ void multiplyPairsOf(const TileProduct &product, Span panels) {
 }
 
 void multiplyPairs(const TileProduct &product) {
-  const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
+  const int64_t panels = panelsOf(product.n);
+  if (product.m == 0 || panels == 0)
+    return;
   const int64_t threads = threadsForProduct(
       panels, std::max<int64_t>(product.m / 2, 1), product.n, product.k);
   shareRanges(panels, threads, panelsAtOnce(panels, threads),
@@ -122,5 +157,11 @@ void multiplyPairs(const TileProduct &) {}
 void multiplyPairsOf(const TileProduct &, Span) {}
 
 #endif
+
+bool areBFloat16InTiles() { return hasTiles() || arePairsFast(); }
+
+void multiplyBFloat16(const TileProduct &product) {
+  (hasTiles() ? multiplyTiles : multiplyPairs)(product);
+}
 
 } // namespace shardc::runtime::host

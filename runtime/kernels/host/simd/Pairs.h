@@ -20,10 +20,16 @@ bool hasPairs();
 /// from who made it, as bits would depend on how a measurement came out.
 bool arePairsFast();
 
-/// As multiplyTiles does, of a C in float. Precondition: hasPairs().
+/// As multiplyTiles does. Precondition: hasPairs().
 void multiplyPairs(const TileProduct &product);
 /// As multiplyTilesOf does.
 void multiplyPairsOf(const TileProduct &product, Span panels);
+
+/// Whether matrices of bfloat16 lie as tiles have them, since this processor
+/// multiplies them so, or by pairs, faster than as floats.
+bool areBFloat16InTiles();
+/// In the faster way of the two. Precondition: areBFloat16InTiles().
+void multiplyBFloat16(const TileProduct &product);
 
 } // namespace shardc::runtime::host
 

@@ -475,7 +475,13 @@ void multiplyIntegersInTiles(const IntegerProduct &product, Span panels) {
 
 /// What is below 2^-126 becomes zero, as in products.
 void roundRow(const float *row, int64_t count, BFloat16 *to) {
-  for (int64_t i = 0; i < count; i += 16) {
+  int64_t i = 0;
+  for (; i + 32 <= count; i += 32) {
+    const __m512bh rounded = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(row + i + 16),
+                                                 _mm512_loadu_ps(row + i));
+    _mm512_storeu_si512(to + i, reinterpret_cast<const __m512i &>(rounded));
+  }
+  for (; i < count; i += 16) {
     const int64_t left = std::min<int64_t>(16, count - i);
     const auto mask = static_cast<__mmask16>((1u << left) - 1);
     const __m256bh rounded =
