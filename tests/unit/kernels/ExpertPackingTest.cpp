@@ -211,6 +211,19 @@ TEST(ExpertPacking, HalvesTimesOne) {
   for (bool packs : {false, true})
     expectMixed<float>(in, mixed<float>("MixtureOfExperts", halves, packs),
                        asIs, 2e-5);
+  // In panels they are read as they were packed, and nothing is left of the others.
+  std::vector<TensorView> views;
+  for (const Tensor &each : halves)
+    views.push_back(each.view);
+  KernelCall call;
+  call.inputs = views.data();
+  call.numInputs = int(views.size());
+  const TensorView out = Tensor::filled<float>({kTokens, kOutputs}, 0).view;
+  call.outputs = &out;
+  call.numOutputs = 1;
+  for (const OperandPacking &packing :
+       findHostKernel("MixtureOfExperts")->packings)
+    EXPECT_EQ(packing.replaces(call), !hasTiles());
 }
 
 /// The memory of packed fields is that of the file.

@@ -349,13 +349,23 @@ TEST(PagedAttention, ALongRowInManyPages) {
   expectRows<float>(rows, form, 1e-4);
 }
 
-/// The same bits, whoever shares the step.
+/// Heads of one number, whose queries lie side by side.
+TEST(PagedAttention, HeadsOfOneNumber) {
+  Rows rows = Rows::make<Float16>({{7, 1}, {3, 2}}, 4, 12, 1, 16);
+  rows.q =
+      Tensor::integers<Float16>({1, 1, kHeads, 3}, 1).permuted({0, 2, 3, 1});
+  Problem form = formOf(rows);
+  form.causal = true;
+  expectRows<Float16>(rows, form, 5e-3);
+}
+
 /// As of cross-attention, where an encoder gave less than a step has tokens.
 TEST(PagedAttention, MoreQueriesThanKeys) {
   const Rows rows = Rows::make<float>({{-3, 5}, {-1, 2}, {7, 2}}, 4);
   expectRows<float>(rows, formOf(rows), 1e-5);
 }
 
+/// The same bits, whoever shares the step.
 TEST(PagedAttention, ARowDoesNotDependOnOthers) {
   const std::vector<Rows::Row> all = {{21, 1}, {3, 30}, {40, 2}};
   const Rows rows = Rows::make<float>(all, 16);

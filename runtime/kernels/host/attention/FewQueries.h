@@ -62,7 +62,7 @@ inline void scoreRows(const Matrix<float> &queries, const DigitRows &digits,
   product.n = tile.count;
   product.k = depth;
   product.a = queries.data;
-  product.rowStepA = queries.leading;
+  product.rowStepA = queries.transposed ? 1 : queries.leading; // of one number
   product.b = keys.rows;
   product.rowStepB = keys.step;
   product.c = tile.scores;

@@ -4,15 +4,22 @@
 
 #include "runtime/kernels/host/quant/FieldMatrix.h"
 #include "runtime/kernels/host/simd/RoundedProduct.h"
+#include "runtime/kernels/host/simd/Tiles.h"
 
 namespace shardc::runtime::host {
+
+bool areExpertsInTiles(const TensorView &matrix) {
+  return matrix.element == artifact::ElementType_BFloat16 && hasTiles();
+}
 
 int64_t packedExpertBytes(const TensorView &matrix, ExpertRounding rounding) {
   if (rounding == ExpertRounding::BFloat16)
     return roundedLoops().matrixBytes(matrix);
   FieldMatrix fields;
-  return fields.readMatrix(matrix) ? fields.packedBytes()
-                                   : packedOperandBytes(matrix);
+  if (fields.readMatrix(matrix))
+    return fields.packedBytes();
+  return areExpertsInTiles(matrix) ? tiledMatrixBytes(matrix)
+                                   : packedMatrixBytes(matrix);
 }
 
 void packExpert(const TensorView &matrix, ExpertRounding rounding,
@@ -23,7 +30,7 @@ void packExpert(const TensorView &matrix, ExpertRounding rounding,
   else if (fields.readMatrix(matrix))
     fields.pack(to);
   else
-    packOperand(matrix, to, pages);
+    (areExpertsInTiles(matrix) ? packTiles : packMatrix)(matrix, to, pages);
 }
 
 } // namespace shardc::runtime::host

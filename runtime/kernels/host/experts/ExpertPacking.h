@@ -16,6 +16,10 @@ namespace shardc::runtime::host {
 /// What products of experts do to their operands.
 enum class ExpertRounding : bool { None, BFloat16 };
 
+/// Whether those of bfloat16 are, which have panels elsewhere: f32 tokens meet such
+/// weights as well (`--weights-type bf16`), and stay as they are.
+bool areExpertsInTiles(const TensorView &matrix);
+
 /// Of one expert's matrix; 0 where it is read as it lies.
 int64_t packedExpertBytes(const TensorView &matrix, ExpertRounding rounding);
 void packExpert(const TensorView &matrix, ExpertRounding rounding,

@@ -16,7 +16,6 @@
 #include "runtime/kernels/host/experts/ExpertPacking.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
 #include "runtime/kernels/host/quant/FieldProducts.h"
-#include "runtime/kernels/host/simd/Pairs.h"
 #include "runtime/kernels/host/simd/RoundedProduct.h"
 
 namespace shardc::runtime::host {
@@ -134,9 +133,7 @@ private:
   Weights readWeights() const {
     if (!std::is_same_v<Acc, float> || layout.size() == 0)
       return Weights::Numbers;
-    const bool liesInTiles =
-        operand.data().element == artifact::ElementType_BFloat16 &&
-        areBFloat16InTiles();
+    const bool liesInTiles = areExpertsInTiles(operand.data());
     if (operand.isQuantized) {
       if (packed && !liesInTiles && operand.views.areHalves())
         return Weights::Panels;

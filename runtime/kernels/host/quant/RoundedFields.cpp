@@ -101,7 +101,7 @@ private:
 
 } // namespace
 
-bool roundsFields() { return hasTiles() || arePairsFast(); }
+bool roundsFields() { return areBFloat16InTiles(); }
 
 int64_t roundedScratchBytes(const FieldMatrix &matrix, int64_t m, int64_t k,
                             int64_t n) {

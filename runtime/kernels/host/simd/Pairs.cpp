@@ -11,13 +11,13 @@
 #include <cstring>
 #include <utility>
 
-#ifdef __x86_64__
+#if defined(__x86_64__) && defined(__linux__) // as Tiles.cpp, which rounds
 #include <immintrin.h>
 #endif
 
 namespace shardc::runtime::host {
 
-#ifdef __x86_64__
+#if defined(__x86_64__) && defined(__linux__) // as Tiles.cpp, which rounds
 
 bool hasPairs() {
   static const bool has = hasLevel(ProcessorLevel::Avx512BFloat16);
