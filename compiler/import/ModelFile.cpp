@@ -38,8 +38,9 @@ ModelFile::open(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return llvm::createStringError("cannot be read: " +
-                                   buffer.getError().message());
+    return llvm::createStringError(
+        "cannot be read: " + buffer.getError().message() +
+        ": expected an ONNX file, as a path from where shardc runs");
   llvm::StringRef bytes = (*buffer)->getBuffer();
   auto fail = [&](const llvm::Twine &why) {
     return llvm::createStringError("not an ONNX model: " + why);

@@ -65,7 +65,7 @@ class CompileFlags(Mistakes):
         self.check("--tp", -1, words=["--tp -1", "use --tp 1"])
 
     def test_no_number(self):
-        self.check("--tp", "x", words=["--tp", "x"])
+        self.check("--tp", "two", words=["--tp two: expected an integer"])
 
     def test_too_many_ranks(self):
         self.check("--tp", 100000, words=["--tp 100000", "65536"])

@@ -295,6 +295,8 @@ class Completions(Asked):
         self.assertEqual(values[f"shardrt:up{labels}"], "1")
         self.assertEqual(values[f"shardrt:ranks{labels}"], "2")
         self.assertEqual(values[f"shardrt:ranks_up{labels}"], "2")
+        self.assertGreater(int(values[f"shardrt:pages{labels}"]), 0)
+        self.assertLessEqual(int(values[f"shardrt:pages_free{labels}"]), int(values[f"shardrt:pages{labels}"]))
         self.assertGreaterEqual(int(values['shardrt:http_requests_total{path="/v1/completions",status="200"}']), 1)
         self.assertGreaterEqual(int(values['vllm:time_to_first_token_seconds_bucket{model_name="served",le="+Inf"}']), 1)
         labels = 'model_name="served"'

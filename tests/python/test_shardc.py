@@ -51,6 +51,12 @@ class Plans(EndToEnd):
         self.assertEqual((plan.warnings, said[-1]), ((), "\r"))
         with mock.patch("sys.stderr", terminal), self.assertRaisesRegex(CompileError, "has no such size|--dims"):
             shardc.compile(LLAMA, out, tp=2, dims={"nothing": 3})
+        # A notebook's stderr is no terminal.
+        notebook = mock.Mock(get_ipython=type("ZMQInteractiveShell", (), {}))
+        cell = io.StringIO()
+        with mock.patch("sys.stderr", cell), mock.patch.dict(sys.modules, {"IPython": notebook}):
+            shardc.compile(LLAMA, out, tp=2)
+        self.assertIn("partitioned ...", cell.getvalue())
         for quiet in (mock.patch.dict(os.environ, {"SHARDC_PROGRESS": "0"}), mock.patch.object(terminal, "isatty", lambda: False)):
             terminal.truncate(0)
             with mock.patch("sys.stderr", terminal), quiet:
@@ -168,7 +174,7 @@ class Errors(EndToEnd):
     def test_a_missing_file(self):
         error = self.fails(self.folder / "none.onnx")
         self.assertEqual((error.code, error.node), (3, None))
-        self.assertEqual(error.what, "cannot be read: No such file or directory")
+        self.assertEqual(error.what, "cannot be read: No such file or directory: expected an ONNX file, as a path from where shardc runs")
 
     def test_a_missing_program(self):
         with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pickle
+import sys
 import threading
 import unittest
 from unittest import mock
@@ -312,6 +313,11 @@ class Llama(EndToEnd):
             self.open(progress=True).close()
             self.assertEqual(seen.getvalue(), "", "it is open before anybody looks")
             self.assertFalse(_progress.is_seen(), "no terminal")
+        for shell, is_notebook in (("ZMQInteractiveShell", True), ("TerminalInteractiveShell", False)):
+            of = mock.Mock(get_ipython=type(shell, (), {}))
+            with mock.patch("sys.stderr", io.StringIO()) as seen, mock.patch.dict(sys.modules, {"IPython": of}), mock.patch("shardrt._progress.PATIENCE", 0):
+                self.open().close()
+                self.assertEqual("weights [" in seen.getvalue(), is_notebook)
 
     def test_mistakes(self):
         session = self.open()

@@ -81,13 +81,27 @@ inline std::string unexpectedText(const CLI::App &app) {
 }
 
 /// What is wrong with the command line. CLI11 says of --sp=2 "sp was given a
-/// disallowed flag override".
-inline std::string mistakeText(const CLI::ParseError &error) {
+/// disallowed flag override", and of --tp two "Could not convert: --tp = two".
+inline std::string mistakeText(const CLI::App &app,
+                               const CLI::ParseError &error) {
   const std::string said = error.what();
-  const size_t end = said.find(" was given a disallowed flag override");
-  return end == std::string::npos
-             ? said
-             : "--" + said.substr(0, end) + " takes no value: leave it out";
+  if (const size_t end = said.find(" was given a disallowed flag override");
+      end != std::string::npos)
+    return "--" + said.substr(0, end) + " takes no value: leave it out";
+  constexpr std::string_view badValue = "Could not convert: ";
+  const size_t equals = said.find(" = ");
+  if (said.rfind(badValue, 0) != 0 || equals == std::string::npos)
+    return said;
+  const std::string name =
+      said.substr(badValue.size(), equals - badValue.size());
+  const CLI::App *parsed = &app;
+  for (const CLI::App *sub : app.get_subcommands())
+    parsed = sub;
+  const CLI::Option *option = parsed->get_option_no_throw(name);
+  const bool isInteger =
+      option && option->get_type_name().find("INT") != std::string::npos;
+  return name + " " + said.substr(equals + 3) + ": expected " +
+         (isInteger ? "an integer" : "a number");
 }
 
 } // namespace shardc

@@ -440,7 +440,7 @@ int main(int argc, char **argv) {
     return static_cast<int>(StatusCode::InvalidArgument);
   } catch (const CLI::ParseError &error) {
     std::fprintf(stderr, "shardrun: error: %s; see shardrun --help\n",
-                 shardc::mistakeText(error).c_str());
+                 shardc::mistakeText(app, error).c_str());
     return static_cast<int>(StatusCode::InvalidArgument);
   }
   if (options.listsDevices) {

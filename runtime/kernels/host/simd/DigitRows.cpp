@@ -78,10 +78,10 @@ using Bytes = __m512i;
 
 /// 16 numbers x `factor` as digits: to 4 times four upper and four lower ones.
 /// Unsigned ones are digits as they are, signed ones have a lower digit from -128
-/// to 127. Returns the numbers that they are.
+/// to 127.
 template <bool IsSigned>
-[[gnu::always_inline]] inline Bytes splitDigits(__m512 x, __m512 factor,
-                                                int8_t *to) {
+[[gnu::always_inline]] inline void splitDigits(__m512 x, __m512 factor,
+                                               int8_t *to) {
   constexpr __mmask16 all = 0xffff;
   const Bytes number = _mm512_maskz_cvtps_epi32(all, _mm512_mul_ps(x, factor));
   const Bytes rounded =
@@ -92,7 +92,6 @@ template <bool IsSigned>
   auto *words = reinterpret_cast<__m128i *>(to);
   _mm_storeu_si128(words, _mm_unpacklo_epi32(upper, lower));
   _mm_storeu_si128(words + 1, _mm_unpackhi_epi32(upper, lower));
-  return number;
 }
 
 /// Lines that are read next, which memory is asked for one by one and in their
@@ -155,9 +154,9 @@ struct DigitScale {
   float factor, scale;
 
   static DigitScale of(float largest, float mostDigits) {
-    const float factor = mostDigits / largest;
     if (largest == std::numeric_limits<float>::infinity())
       return {0, std::numeric_limits<float>::quiet_NaN()};
+    const float factor = mostDigits / largest;
     // None, or so small that digits would be worth nothing.
     if (!(factor < 3e38f))
       return {0, 0};
