@@ -27,7 +27,7 @@ LENGTHS, ENCODED, SEEDS = (3, 9), 6, 5000
 # Those that take no steps of rows: without caches.
 REQUESTS = ("deepseekv3-dynamo-op20", "gemma3-dynamo-op20", "gpt2-dynamo-op20", "gpt2-ort-fused", "gptoss-dynamo-op20",
             "llama-dynamo-fp16", "llama-dynamo-op18", "mixtral-dynamo-op20", "qwen3-dynamo-op21",
-            "qwen3moe-dynamo-op21")  # fmt: skip
+            "qwen3moe-dynamo-op21", "whisper-dynamo-op20")  # fmt: skip
 DRAWN = {"temperature": 0.9, "top_k": 50, "top_p": 0.95, "repetition_penalty": 1.1, "seed": 7}
 # By tolerance class: noise on logits, of the largest one, and for how many tokens a prompt must stand it.
 LIMITS = {"f32": (1e-4, 12), "low": (5e-3, 8), "quant": (2e-2, 5)}
@@ -71,12 +71,15 @@ class Reference:
 
 
 def extra_of(model, seed):
-    """What an encoder gave."""
+    """What an encoder gave, or is given."""
     rng, values = np.random.default_rng(seed), {}
     for value in inputs_of(model):
         if value.name == "encoder_hidden_states":
             size = value.type.tensor_type.shape.dim[2].dim_value
             values[value.name] = rng.normal(0, 1, (1, ENCODED, size)).astype(np.float32)
+        if value.name == "input_features":  # of sound, for an encoder in the model
+            dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim[1:]]
+            values[value.name] = rng.normal(0, 1, (1, *dims)).astype(np.float32)
         if value.name == "encoder_attention_mask":
             values[value.name] = np.ones((1, ENCODED), np.int64)
     return values

@@ -84,7 +84,7 @@ def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT, key_he
 def feed(name, past, ids):
     """What a request with these ids, `past` positions being there already, gives for an input by that name."""
     batch, length = ids.shape
-    if name == "input_ids":
+    if name in ("input_ids", "decoder_input_ids"):
         return ids
     if name == "position_ids":
         return np.broadcast_to(np.arange(past, past + length), ids.shape).astype(np.int64)

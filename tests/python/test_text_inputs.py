@@ -50,6 +50,13 @@ class Roles(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "found none"):
             TextInputs([])
 
+    def test_sizes(self):
+        for dims in (("batch", "n"), ("1", "n"), ("1", "1")):
+            TextInputs([ValueInfo("input_ids", "int64", dims, False)]).check_sizes()
+        for dims in (("2", "8"), ("1", "8"), ("2", "n")):
+            with self.assertRaisesRegex(ValueError, rf"'input_ids' is \[{dims[0]}, {dims[1]}\], expected one text of any length: export"):
+                TextInputs([ValueInfo("input_ids", "int64", dims, False)]).check_sizes()
+
     def test_names_of_files(self):
         names = {"input_ids": "a", "attention_mask": "b", "position_ids": "c", "past_key_names": "past.%d"}
         row = self.row(info("a"), info("b"), info("c"), names=names)

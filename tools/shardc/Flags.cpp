@@ -195,7 +195,8 @@ static int parse(CLI::App &app, int argc, char **argv) {
     std::cerr << "error: " << unexpectedText(app) << "; see shardc --help\n";
     return 2;
   } catch (const CLI::ParseError &error) {
-    std::cerr << "error: " << mistakeText(app, error) << "; see shardc --help\n";
+    std::cerr << "error: " << mistakeText(app, error)
+              << "; see shardc --help\n";
     return 2;
   }
   return -1;

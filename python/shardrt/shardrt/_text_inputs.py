@@ -69,7 +69,14 @@ class TextInputs:
         self.others = tuple(info.name for info in rest)
         ids = next(info for info in infos if info.name == self._roles["input_ids"][0])
         self.one_at_a_time, self.words = ids.dims[1] == "1", ids.num_rows
+        self._ids = ids
         self.one_row = any(info.name == "rows.past" and info.dims == ("1",) for info in infos)
+
+    def check_sizes(self) -> None:
+        """Whether a text may come by itself, of any length."""
+        if any(dim.isdigit() and dim != "1" for dim in self._ids.dims):
+            raise ValueError(f"input '{self._ids.name}' is [{', '.join(self._ids.dims)}], expected one text of any length: export the model "
+                             "with names for its batch and its positions (dynamic_shapes, dynamic_axes)")  # fmt: skip
 
     def check(self, extra: Mapping[str, Any]) -> None:
         """Whether what a caller gives beside the tokens is what there is beside them."""

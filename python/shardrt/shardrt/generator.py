@@ -104,6 +104,7 @@ class Generator(Closing):
         self._handle = self.session
         try:
             self._inputs = TextInputs(self.session.inputs, files.inputs)
+            self._inputs.check_sizes()
             self._logits = _logits(self.session, files.logits)
             self._given = given_words(self.session.outputs, self._logits)
         except ValueError:
