@@ -160,14 +160,15 @@ Status runSession(shardrt_session *session, shardrt_state *state,
   return Status::ok();
 }
 
-Status createState(shardrt_session *session, int64_t capacity,
+/// On that replica; below 0: each in turn.
+Status createState(shardrt_session *session, int64_t capacity, int32_t replica,
                    shardrt_state **into) {
   if (!session || !into)
     return argumentError("shardrt_state_create: arguments must not be NULL");
   SHARDC_RETURN_IF_ERROR(session->session->takesRequests());
   auto created = std::make_unique<shardrt_state>();
   SHARDC_RETURN_IF_ERROR(
-      session->session->createState(capacity, created->state));
+      session->session->createState(capacity, created->state, replica));
   *into = created.release();
   return Status::ok();
 }
@@ -292,7 +293,18 @@ shardrt_status shardrt_output(const shardrt_session *session, size_t index,
 
 shardrt_status shardrt_state_create(shardrt_session *session, int64_t capacity,
                                     shardrt_state **state) {
-  return guarded([&] { return createState(session, capacity, state); });
+  return guarded([&] { return createState(session, capacity, -1, state); });
+}
+
+shardrt_status shardrt_state_create_on(shardrt_session *session,
+                                       int64_t capacity, int32_t replica,
+                                       shardrt_state **state) {
+  return guarded([&] {
+    return replica >= 0 ? createState(session, capacity, replica, state)
+                        : argumentError("shardrt_state_create_on: there is no "
+                                        "replica ",
+                                        replica);
+  });
 }
 
 shardrt_status shardrt_state_fork(const shardrt_state *state,

@@ -24,12 +24,10 @@
  * Memory. What is handed to a call may be freed once it has returned, also after
  * an error. A kernel that hangs does not hang its caller, but for large inputs
  * (64 KiB and more), which it reads where they are.
- *
  * Files. Weights are read where the model's files are, as long as the session
- * is open. Where one of them is written to or truncated in the meantime, runs
- * end with an error. To that end shardrt_open installs a handler for SIGBUS: it
- * deals with addresses in these files and leaves all others to the handler that
- * was there before. SHARDC_FILE_GUARD=0 in the environment leaves it out.
+ * is open. Where one of them is written to or truncated in the meantime, runs end
+ * with an error: shardrt_open installs a handler for SIGBUS, which leaves addresses
+ * elsewhere to the one before. SHARDC_FILE_GUARD=0 in the environment leaves it out.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef SHARDRT_H
@@ -38,7 +36,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of this header; shardrt_version() is that of the library. */
+/* Of this header; shardrt_version() is the library's. */
 #define SHARDRT_VERSION_MAJOR 0
 #define SHARDRT_VERSION_MINOR 1
 #define SHARDRT_VERSION_PATCH 0
@@ -111,14 +109,12 @@ typedef struct {
   int32_t unused_too;   /* not read */
   shardrt_processes *processes; /* NULL: all ranks are threads of this one */
   /* How far weights have come, in bytes of all ranks of this process: at most
-   * ten times a second, and once when all are there, where `loaded` is `all`;
-   * `all` never gets less, and is more only where replicas turn out to have more to
-   * load than the first one. Of files that are mapped
-   * where they lie bytes count at once: they are read as they are used. Called
-   * by one thread of the library at a time, within shardrt_open and
-   * shardrt_reopen, with `loads_beside` also after these; never once
-   * shardrt_close has returned. It may call nothing of this session. NULL:
-   * none. */
+   * ten times a second, and once when all are there, where `loaded` is `all`; `all`
+   * never gets less, and more only where replicas turn out to have more to load
+   * than the first one. Of files that are mapped where they lie bytes count at once:
+   * they are read as they are used. Called by one thread of the library at a time,
+   * within shardrt_open and shardrt_reopen, with `loads_beside` after these, too;
+   * not once shardrt_close has returned. It may call nothing of this session. */
   void (*on_progress)(int64_t loaded, int64_t all, void *context);
   void *progress_context;
   /* Not 0: opens devices, checks what ranks need against what there is, lets each
@@ -225,6 +221,10 @@ shardrt_status shardrt_output(const shardrt_session *session, size_t index,
 typedef struct shardrt_state shardrt_state;
 shardrt_status shardrt_state_create(shardrt_session *session, int64_t capacity,
                                     shardrt_state **state);
+/* On that replica, from 0; shardrt_state_create takes each in turn. */
+shardrt_status shardrt_state_create_on(shardrt_session *session,
+                                       int64_t capacity, int32_t replica,
+                                       shardrt_state **state);
 shardrt_status shardrt_state_fork(const shardrt_state *state,
                                   shardrt_state **copy);
 void shardrt_state_reset(shardrt_state *state);

@@ -452,6 +452,16 @@ class Caches(EndToEnd):
             shardrt.Session(session.artifact).run(self.steps[0], state=state)
         self.assertEqual(repr(state), "<shardrt.State, closed>")
 
+    def test_states_of_replicas(self):
+        with shardrt.Session(self.compile(self.folder / "model.onnx", 2, "--dp", 2)) as session:
+            for replica in (0, 1):
+                state = session.state(16, replica=replica)
+                self.assert_near(session.run(self.steps[0], state=state)["logits"], self.expected[0])
+                self.assertEqual(sorted(state.memory), [2 * replica, 2 * replica + 1])
+            for replica in (2, -1):
+                with self.assertRaisesRegex(ValueError, f"replica is {replica}, expected"):
+                    session.state(16, replica=replica)
+
     def test_a_preflight_with_positions_of_caches(self):
         artifact = self.compile(self.folder / "model.onnx", 2)
         with shardrt.Session(artifact) as session:

@@ -267,6 +267,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "run_into": (_I, [_P, _P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(TensorOfC), _N, _P]),
     "run_batch": (_I, [_P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(BatchRequestOfC), _N]),
     "state_create": (_I, [_P, _L, _TO]),
+    "state_create_on": (_I, [_P, _L, _I, _TO]),
     "state_fork": (_I, [_P, _TO]),
     "state_reset": (None, [_P]),
     "state_destroy": (None, [_P]),

@@ -400,12 +400,18 @@ class Session(Closing):
                 )
                 return result.arrays(self.outputs, state is not None, views)
 
-    def state(self, capacity: int) -> State:
-        """An empty state of a model with KV caches, for so many positions (prompt and steps)."""
+    def state(self, capacity: int, replica: Optional[int] = None) -> State:
+        """An empty state of a model with KV caches, for so many positions (prompt and steps): on that replica, from 0, or on each
+        in turn."""
         self._check_for_requests()
         made, capacity = ctypes.c_void_p(), _checks.whole("capacity", capacity, _checks.COUNT)
+        if replica is not None:
+            replica = _checks.whole("replica", replica, _checks.Range(0, self.num_replicas - 1))
         with self._using() as handle, _checks.room("capacity", capacity):
-            check(library().shardrt_state_create(handle, capacity, ctypes.byref(made)))
+            if replica is None:
+                check(library().shardrt_state_create(handle, capacity, ctypes.byref(made)))
+            else:
+                check(library().shardrt_state_create_on(handle, capacity, replica, ctypes.byref(made)))
             return State(self, made)
 
     def pool(self, positions: int, replica: Optional[int] = None) -> Pool:

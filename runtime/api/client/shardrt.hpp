@@ -115,15 +115,21 @@ struct View {
   std::vector<std::int64_t> dims;
   void *data;
   std::vector<std::int64_t> strides = {};
-  std::int32_t deviceType = 1; ///< as in shardrt_view: the host's, or a device's
+  std::int32_t deviceType =
+      1; ///< as in shardrt_view: the host's, or a device's
   std::int32_t deviceId = 0;
 };
 
 template <typename T>
 View view(std::string name, std::vector<std::int64_t> dims, T *data,
           std::vector<std::int64_t> strides = {}) {
-  return {std::move(name), typeOf<T>(), std::move(dims), data,
-          std::move(strides), 1, 0};
+  return {std::move(name),
+          typeOf<T>(),
+          std::move(dims),
+          data,
+          std::move(strides),
+          1,
+          0};
 }
 
 /// As long as its result has it, or a session after a step with options.
@@ -403,8 +409,8 @@ public:
       if (Status status = results[i].prepare(it.get()); !status.isOk())
         return status;
       tensors.push_back(detail::tensors(requests[i]));
-      all.push_back({tensors.back().data(), tensors.back().size(),
-                     results[i].it.get()});
+      all.push_back(
+          {tensors.back().data(), tensors.back().size(), results[i].it.get()});
     }
     const shardrt_run_options given = options.ofC();
     return shardrt_run_batch(it.get(), &given, all.data(), all.size());
@@ -418,9 +424,14 @@ public:
   Status writeTrace(const std::string &path) const {
     return shardrt_write_trace(it.get(), path.c_str());
   }
-  Status createState(std::int64_t capacity, State &state) {
+  /// On that replica, or on each in turn.
+  Status createState(std::int64_t capacity, State &state,
+                     std::int32_t replica = -1) {
     shardrt_state *made = nullptr;
-    Status status = shardrt_state_create(it.get(), capacity, &made);
+    Status status =
+        replica < 0
+            ? shardrt_state_create(it.get(), capacity, &made)
+            : shardrt_state_create_on(it.get(), capacity, replica, &made);
     state.it.reset(made);
     return status;
   }
@@ -596,8 +607,8 @@ public:
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (Status status = results[i].prepare(session); !status.isOk())
         return status;
-      all.push_back({rows[i].rows.data(), rows[i].rows.size(),
-                     results[i].it.get()});
+      all.push_back(
+          {rows[i].rows.data(), rows[i].rows.size(), results[i].it.get()});
     }
     const shardrt_run_options given = options.ofC();
     return shardrt_step_batch(it.get(), &given, all.data(), all.size());

@@ -308,6 +308,8 @@ static float *keeps_states(const char *artifact, size_t *count) {
   take(&prompt, 0, TOKENS - 1);
   take(&last, TOKENS - 1, TOKENS);
   shardrt_state *state = NULL, *copy = NULL;
+  OK(shardrt_state_create_on(session, 64, 0, &state));
+  shardrt_state_destroy(state);
   OK(shardrt_state_create(session, 64, &state));
   OK(shardrt_run_state(session, state, prompt.inputs, 3));
   OK(shardrt_state_fork(state, &copy));

@@ -238,6 +238,11 @@ TEST(State, throughTheCApi) {
   ASSERT_EQ(shardrt_open(artifact.path().c_str(), nullptr, &session),
             SHARDRT_OK);
   shardrt_state *state = nullptr, *copy = nullptr;
+  for (int32_t replica : {-1, 1}) // there is one
+    EXPECT_EQ(shardrt_state_create_on(session, 3, replica, &state),
+              SHARDRT_INVALID_ARGUMENT);
+  ASSERT_EQ(shardrt_state_create_on(session, 3, 0, &state), SHARDRT_OK);
+  shardrt_state_destroy(state);
   ASSERT_EQ(shardrt_state_create(session, 3, &state), SHARDRT_OK);
   Floats x = block(2, 1);
   shardrt_tensor input{"x", SHARDRT_FLOAT32, 2, x.dims.data(), x.values.data()};
