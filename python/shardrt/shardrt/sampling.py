@@ -66,7 +66,7 @@ class Sampling:
         _expect("repetition_penalty", self.repetition_penalty, "more than 0", self.repetition_penalty > 0)
 
     def adjusted(self, logits: Scores, history: Sequence[int], prompt: int = 0) -> Scores:
-        """Logits with bias and penalties, as a copy. The first `prompt` tokens of the history were given."""
+        """Logits [words] with bias and penalties, as a copy [words]. The first `prompt` tokens of the history were given."""
         scores = np.array(logits, np.float64).reshape(-1)
         for token, bias in self.logit_bias.items():
             if not 0 <= token < scores.size:
@@ -82,7 +82,7 @@ class Sampling:
         return scores
 
     def candidates(self, scaled: Scores) -> Ids:
-        """Which tokens may be drawn, by id, of scores over temperature."""
+        """Which tokens may be drawn: ids [tokens], of scores [words] over temperature."""
         kept = np.flatnonzero(scaled > -np.inf)
         if 0 < self.top_k < kept.size:
             least = np.partition(scaled[kept], -self.top_k)[-self.top_k]
@@ -94,7 +94,7 @@ class Sampling:
         return kept
 
     def choose(self, logits: Any, history: Sequence[int], position: int, prompt: int = 0) -> tuple[int, float]:
-        """The token at a position, of the logits for it (of any float type), and the logarithm of the probability that
+        """The token at a position, of the logits [words] for it (of any float type), and the logarithm of the probability that
         the model gives it: before bias, penalties and temperature.
 
         history: ids so far, of which the first `prompt` were given.

@@ -32,7 +32,7 @@ class Row:
     sequence: Sequence
     """Whose they are."""
     inputs: Mapping[str, Any]
-    """Those of a request of it alone, without past."""
+    """Those of a request of it alone, [1, positions, ...], without past."""
     wanted: str = "last"
     """Outputs of its "last" position, of "all" of them, or of "none"."""
 

@@ -156,7 +156,7 @@ class Server(Closing):
     ) -> Text:
         """A text, which is computed beside others.
 
-        choose: the next token, of the logits of the last position and the ids so far: an id, a Token, or None where the text
+        choose: the next token, of the logits [words] of the last position and the ids so far: an id, a Token, or None where the text
             has ended; the array is of the call alone. A Chooser knows of sampling and of tokens that end a text. None: the
             likeliest. Another thing, or an id that the model has not, ends the text with an error. It is called on the
             server's thread, which meanwhile computes nothing.

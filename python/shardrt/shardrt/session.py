@@ -278,10 +278,10 @@ class Session(Closing):
         """Runs one request, and returns its outputs by name.
 
         inputs: by name: NumPy arrays, anything with __dlpack__ (PyTorch's tensors), or numbers and lists, which become what
-            the input is where that has them exactly (no 2.5 for an integer). Arrays have the type that `Session.inputs` says;
-            they are not copied, unless their strides are not those of a dense row-major
-            array. They are in the host's memory, or in that of a GPU that ranks are on: then nothing of them goes through
-            the host, and a run waits for what their stream has to do.
+            the input is where that has them exactly (no 2.5 for an integer). Arrays have the type and the shape that
+            `Session.inputs` says, such as int64 [batch, positions]; they are not copied, unless their strides are not those
+            of a dense row-major array. They are in the host's memory, or in that of a GPU that ranks are on: then nothing of
+            them goes through the host, and a run waits for what their stream has to do.
         state: keeps the KV caches; inputs and outputs that are caches are then left out.
         out: arrays that outputs are written into, by name, of the type and shape that they have, NumPy's or with
             __dlpack__: in place where they are dense and row-major, else copied once; from device to device where they are
@@ -289,8 +289,8 @@ class Session(Closing):
         deadline: seconds after which the run ends with DeadlineExceeded.
         cancellation: who may end it from another thread, with Cancelled.
 
-        Other outputs are NumPy arrays in memory of their own, which is the runtime's: nothing is copied, and later runs leave
-        them alone. (torch.from_dlpack takes them without a copy as well.)
+        Other outputs are NumPy arrays of the shapes that `Session.outputs` says, in memory of their own, which is the runtime's:
+        nothing is copied, and later runs leave them alone. (torch.from_dlpack takes them without a copy as well.)
         """
         (given, there), views = self._inputs_of(inputs), self._views_of(out)
         _checks.given("state", state, State)

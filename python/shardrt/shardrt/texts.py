@@ -52,7 +52,7 @@ class Chooser:
     """And those of the likeliest, so many."""
 
     def __call__(self, logits: Logits, ids: list[int]) -> Token:
-        """The next one, of the logits of the last position and the ids so far."""
+        """The next one, of the logits [words] of the last position and the ids so far."""
         logprob: Optional[float] = None
         if not self.logprobs and self._is_plain():
             token = int(logits.argmax())
