@@ -129,7 +129,7 @@ class Wheels(unittest.TestCase):
         files = [self.site / "shardc/bin/shardc", self.site / "shardrt/bin/shardrun", self.site / "shardrt/lib/libshardrt.so.0"]
         for file in files:
             with self.subTest(file.name):
-                lines = run("ldd", file, env=self.clean).splitlines()
+                lines = run("/usr/bin/ldd", file, env=self.clean).splitlines()
                 self.assertGreater(len(lines), 5)
                 for line in lines:
                     name, _, path = line.strip().partition(" => ")
