@@ -300,10 +300,8 @@ shardrt_status shardrt_state_create_on(shardrt_session *session,
                                        int64_t capacity, int32_t replica,
                                        shardrt_state **state) {
   return guarded([&] {
-    return replica >= 0 ? createState(session, capacity, replica, state)
-                        : argumentError("shardrt_state_create_on: there is no "
-                                        "replica ",
-                                        replica);
+    SHARDC_RETURN_IF_ERROR(checkReplica("shardrt_state_create_on", replica));
+    return createState(session, capacity, replica, state);
   });
 }
 

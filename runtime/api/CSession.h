@@ -74,6 +74,13 @@ template <typename Body> shardrt_status guarded(Body body) {
   }
 }
 
+/// Of a replica that a caller names; below 0 each would come in turn.
+inline Status checkReplica(const char *function, int32_t replica) {
+  return replica >= 0
+             ? Status::ok()
+             : argumentError(function, ": there is no replica ", replica);
+}
+
 /// 1 for each output that a state keeps, or sequences.
 std::vector<char> keptOutputs(const Session &session, bool keepsCaches);
 

@@ -24,6 +24,7 @@
  * Memory. What is handed to a call may be freed once it has returned, also after
  * an error. A kernel that hangs does not hang its caller, but for large inputs
  * (64 KiB and more), which it reads where they are.
+ *
  * Files. Weights are read where the model's files are, as long as the session
  * is open. Where one of them is written to or truncated in the meantime, runs end
  * with an error: shardrt_open installs a handler for SIGBUS, which leaves addresses
@@ -36,7 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of this header; shardrt_version() is the library's. */
+/* Of this header; shardrt_version() is that of the library. */
 #define SHARDRT_VERSION_MAJOR 0
 #define SHARDRT_VERSION_MINOR 1
 #define SHARDRT_VERSION_PATCH 0
@@ -110,11 +111,12 @@ typedef struct {
   shardrt_processes *processes; /* NULL: all ranks are threads of this one */
   /* How far weights have come, in bytes of all ranks of this process: at most
    * ten times a second, and once when all are there, where `loaded` is `all`; `all`
-   * never gets less, and more only where replicas turn out to have more to load
+   * never gets less, and is more only where replicas turn out to have more to load
    * than the first one. Of files that are mapped where they lie bytes count at once:
    * they are read as they are used. Called by one thread of the library at a time,
-   * within shardrt_open and shardrt_reopen, with `loads_beside` after these, too;
-   * not once shardrt_close has returned. It may call nothing of this session. */
+   * within shardrt_open and shardrt_reopen, with `loads_beside` also after these;
+   * never once shardrt_close has returned. It may call nothing of this session.
+   * NULL: none. */
   void (*on_progress)(int64_t loaded, int64_t all, void *context);
   void *progress_context;
   /* Not 0: opens devices, checks what ranks need against what there is, lets each
@@ -157,8 +159,7 @@ typedef struct {
  * is: info is NULL, or its size is not set. */
 shardrt_status shardrt_last_error_info(shardrt_error_info *info);
 
-/* Opens an artifact; `options` may be NULL. The caller owns the session and
- * closes it. */
+/* Opens an artifact; `options` may be NULL. The caller owns and closes the session. */
 shardrt_status shardrt_open(const char *artifact,
                             const shardrt_options *options,
                             shardrt_session **session);
@@ -502,8 +503,7 @@ shardrt_status shardrt_sequence_create(shardrt_pool *pool,
  * together until one of them writes into the last. */
 shardrt_status shardrt_sequence_fork(const shardrt_sequence *sequence,
                                      shardrt_sequence **copy);
-/* Forgets all positions from `length` on. SHARDRT_INVALID_ARGUMENT if it has
- * not so many. */
+/* Forgets all positions from `length` on; SHARDRT_INVALID_ARGUMENT: it has fewer. */
 shardrt_status shardrt_sequence_truncate(shardrt_sequence *sequence,
                                          int64_t length);
 int64_t shardrt_sequence_length(const shardrt_sequence *sequence);

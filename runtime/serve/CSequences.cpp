@@ -190,10 +190,8 @@ shardrt_status shardrt_pool_create_on(shardrt_session *session,
                                       int64_t positions, int32_t replica,
                                       shardrt_pool **pool) {
   return guarded([&] {
-    return replica >= 0 ? createPool(session, positions, replica, pool)
-                        : argumentError("shardrt_pool_create_on: there is no "
-                                        "replica ",
-                                        replica);
+    SHARDC_RETURN_IF_ERROR(checkReplica("shardrt_pool_create_on", replica));
+    return createPool(session, positions, replica, pool);
   });
 }
 

@@ -58,11 +58,16 @@ inline std::string nearestName(const std::string &name,
   return nearest;
 }
 
-/// The first of what the command line has too much.
-inline std::string unexpectedText(const CLI::App &app) {
+/// The subcommand whose flags these are, or the program.
+inline const CLI::App &parsedOf(const CLI::App &app) {
   const CLI::App *parsed = &app;
   for (const CLI::App *sub : app.get_subcommands())
     parsed = sub;
+  return *parsed;
+}
+
+/// The first of what the command line has too much.
+inline std::string unexpectedText(const CLI::App &app) {
   const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
   auto flag = std::find_if(rest.begin(), rest.end(), [](const auto &text) {
     return text.size() > 1 && text[0] == '-';
@@ -72,7 +77,7 @@ inline std::string unexpectedText(const CLI::App &app) {
                         : rest.front() + ": expected no such argument";
   const std::string name = flag->substr(0, flag->find('='));
   std::vector<std::string> known;
-  for (const CLI::Option *option : parsed->get_options())
+  for (const CLI::Option *option : parsedOf(app).get_options())
     for (const std::string &longName : option->get_lnames())
       known.push_back("--" + longName);
   const std::string nearest = nearestName(name, known);
@@ -94,10 +99,7 @@ inline std::string mistakeText(const CLI::App &app,
     return said;
   const std::string name =
       said.substr(badValue.size(), equals - badValue.size());
-  const CLI::App *parsed = &app;
-  for (const CLI::App *sub : app.get_subcommands())
-    parsed = sub;
-  const CLI::Option *option = parsed->get_option_no_throw(name);
+  const CLI::Option *option = parsedOf(app).get_option_no_throw(name);
   const bool isInteger =
       option && option->get_type_name().find("INT") != std::string::npos;
   return name + " " + said.substr(equals + 3) + ": expected " +

@@ -115,21 +115,15 @@ struct View {
   std::vector<std::int64_t> dims;
   void *data;
   std::vector<std::int64_t> strides = {};
-  std::int32_t deviceType =
-      1; ///< as in shardrt_view: the host's, or a device's
+  std::int32_t deviceType = 1; ///< as in shardrt_view: the host's, or a device's
   std::int32_t deviceId = 0;
 };
 
 template <typename T>
 View view(std::string name, std::vector<std::int64_t> dims, T *data,
           std::vector<std::int64_t> strides = {}) {
-  return {std::move(name),
-          typeOf<T>(),
-          std::move(dims),
-          data,
-          std::move(strides),
-          1,
-          0};
+  return {std::move(name), typeOf<T>(), std::move(dims), data,
+          std::move(strides), 1, 0};
 }
 
 /// As long as its result has it, or a session after a step with options.
@@ -409,8 +403,8 @@ public:
       if (Status status = results[i].prepare(it.get()); !status.isOk())
         return status;
       tensors.push_back(detail::tensors(requests[i]));
-      all.push_back(
-          {tensors.back().data(), tensors.back().size(), results[i].it.get()});
+      all.push_back({tensors.back().data(), tensors.back().size(),
+                     results[i].it.get()});
     }
     const shardrt_run_options given = options.ofC();
     return shardrt_run_batch(it.get(), &given, all.data(), all.size());
@@ -607,8 +601,8 @@ public:
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (Status status = results[i].prepare(session); !status.isOk())
         return status;
-      all.push_back(
-          {rows[i].rows.data(), rows[i].rows.size(), results[i].it.get()});
+      all.push_back({rows[i].rows.data(), rows[i].rows.size(),
+                     results[i].it.get()});
     }
     const shardrt_run_options given = options.ofC();
     return shardrt_step_batch(it.get(), &given, all.data(), all.size());

@@ -195,12 +195,13 @@ template <typename Bytes>
 int64_t mostOfTiles(const KernelCall &call, Bytes bytes) {
   // Asked at each call: of one query, as where texts decode, once.
   const int64_t queries = call.inputs[kQuery].dims[2];
-  int64_t most =
-      bytes(TileViews(call, {0, 0, 0, std::min<int64_t>(1, queries), 0}));
-  for (int64_t count : {kFewQueries, kQueryTile})
-    if (queries > 1)
-      most = std::max(
-          most, bytes(TileViews(call, {0, 0, 0, std::min(count, queries), 0})));
+  int64_t most = 0;
+  for (int64_t count : {int64_t(1), kFewQueries, kQueryTile}) {
+    most = std::max(
+        most, bytes(TileViews(call, {0, 0, 0, std::min(count, queries), 0})));
+    if (queries <= count)
+      break;
+  }
   return alignBuffer(most);
 }
 
