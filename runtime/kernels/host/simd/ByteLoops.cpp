@@ -104,22 +104,12 @@ constexpr int kWidth = 16, kTileRows = 8;
 constexpr int64_t kCarry = kCarriesAll;
 constexpr int tilePanels(int64_t rows) { return rows == 1 ? 4 : 2; }
 template <int> inline constexpr float kOffset = 0;
-using Bytes = __m512i;
-[[gnu::always_inline]] inline Bytes loadBytes(const uint32_t *p) {
-  return _mm512_loadu_si512(p);
-}
-[[gnu::always_inline]] inline Bytes repeatBytes(const int8_t *p) {
-  int32_t word;
-  std::memcpy(&word, p, 4);
-  return _mm512_set1_epi32(word);
-}
+#include "runtime/kernels/host/simd/Avx512Bytes.inc"
 using Words [[gnu::vector_size(64)]] = int32_t;
 using Sums = __m512i;
 template <int>
 [[gnu::always_inline]] inline Sums addBytes(Sums sums, Bytes b, Bytes a) {
-  // GCC 12 copies sums around the intrinsic, and spills some.
-  asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(b), "v"(a));
-  return sums;
+  return addProducts(sums, b, a);
 }
 template <int> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(sums);

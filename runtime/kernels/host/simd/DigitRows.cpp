@@ -48,25 +48,11 @@ namespace {
 #pragma GCC target("avx2,fma,f16c,avx512f,avx512bw,avx512vnni")
 
 constexpr int64_t kLanes = 16;
-using Bytes = __m512i;
-
-[[gnu::always_inline]] inline Bytes loadLine(const int8_t *p) {
-  return _mm512_loadu_si512(p);
-}
-[[gnu::always_inline]] inline Bytes repeatWord(const int8_t *p) {
-  int32_t word;
-  std::memcpy(&word, p, 4);
-  return _mm512_set1_epi32(word);
-}
+#include "runtime/kernels/host/simd/Avx512Bytes.inc"
 /// At most 16 floats, and zeros.
 [[gnu::always_inline]] inline __m512 loadSome(const float *p, int64_t count) {
   return _mm512_maskz_loadu_ps(__mmask16((1u << std::min(count, kLanes)) - 1),
                                p);
-}
-/// Adds products of unsigned and signed bytes; GCC 12 copies sums around the
-/// intrinsic.
-[[gnu::always_inline]] inline void addBytes(Bytes &sums, Bytes a, Bytes b) {
-  asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b));
 }
 /// 256 hi + lo.
 [[gnu::always_inline]] inline __m512 joined(Bytes upper, Bytes lower) {
@@ -176,7 +162,7 @@ void turnKeys(const int8_t *keys, int64_t step, int64_t count, int64_t depth,
     const int8_t *key = keys + at;
 #pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) {
-      a[i] = _mm512_xor_si512(loadLine(key), _mm512_set1_epi8(-128));
+      a[i] = _mm512_xor_si512(loadBytes(key), _mm512_set1_epi8(-128));
       key += IsWhole || i + 1 < count ? step : 0;
     }
 #pragma GCC unroll 16
@@ -240,9 +226,9 @@ void scoreKeys(const DigitRows &queries, const RowProduct &product, int64_t row,
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
       for (int d = 0; d < 2; ++d) {
-        const Bytes digit = repeatWord(digits[r] + 8 * w + 4 * d);
-        addBytes(sums[r][d][0], first, digit);
-        addBytes(sums[r][d][1], second, digit);
+        const Bytes digit = repeatBytes(digits[r] + 8 * w + 4 * d);
+        sums[r][d][0] = addProducts(sums[r][d][0], first, digit);
+        sums[r][d][1] = addProducts(sums[r][d][1], second, digit);
       }
   }
 #pragma GCC unroll 4
@@ -312,18 +298,18 @@ template <int Rows, bool IsUpper>
       for (int64_t i = count - k; i < 4; ++i)
         places[i] = 0;
     const Bytes first =
-        interleaved<IsUpper>(loadLine(b), loadLine(b + places[1]));
-    const Bytes last =
-        interleaved<IsUpper>(loadLine(b + places[2]), loadLine(b + places[3]));
+        interleaved<IsUpper>(loadBytes(b), loadBytes(b + places[1]));
+    const Bytes last = interleaved<IsUpper>(loadBytes(b + places[2]),
+                                            loadBytes(b + places[3]));
     const Bytes lower = _mm512_maskz_unpacklo_epi16(pairs, first, last);
     const Bytes upper = _mm512_maskz_unpackhi_epi16(pairs, first, last);
 #pragma GCC unroll 4
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
       for (int d = 0; d < 2; ++d) {
-        const Bytes digit = repeatWord(digits + r * 2 * kPositions + 4 * d);
-        addBytes(sums[r][d][0], digit, lower);
-        addBytes(sums[r][d][1], digit, upper);
+        const Bytes digit = repeatBytes(digits + r * 2 * kPositions + 4 * d);
+        sums[r][d][0] = addProducts(sums[r][d][0], digit, lower);
+        sums[r][d][1] = addProducts(sums[r][d][1], digit, upper);
       }
   }
 #pragma GCC unroll 4
@@ -395,7 +381,8 @@ DigitRows DigitRows::of(const float *x, int64_t step, int64_t rows,
     // Even words are upper digits, odd ones lower.
     Bytes sums = _mm512_setzero_si512();
     for (int64_t i = 0; i < 2 * depth; i += kLine)
-      addBytes(sums, _mm512_set1_epi8(int8_t(128)), loadLine(own + i));
+      sums =
+          addProducts(sums, _mm512_set1_epi8(int8_t(128)), loadBytes(own + i));
     alignas(64) int32_t lanes[kLanes];
     _mm512_store_si512(lanes, sums);
     for (int d = 0; d < 2; ++d) {
