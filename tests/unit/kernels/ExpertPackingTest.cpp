@@ -1,7 +1,7 @@
 // Weights of MixtureOfExperts that were packed once.
 #include "tests/unit/kernels/FieldWeights.h"
 
-#include "runtime/kernels/host/simd/Tiles.h"
+#include "runtime/kernels/host/simd/Pairs.h"
 #include "runtime/launch/HostThreads.h"
 #include "runtime/weights/PackedOperands.h"
 
@@ -112,8 +112,9 @@ template <typename T> void packsOnce(double tolerance) {
       const Tensor out = mixed<T>("MixtureOfExperts", in, /*packs=*/true);
       // Tiles of bfloat16 take what is between the products rounded.
       expectMixed<T>(in, out,
-                     std::is_same_v<T, BFloat16> && hasTiles() ? toBFloat16
-                                                               : asIs,
+                     std::is_same_v<T, BFloat16> && areBFloat16InTiles()
+                         ? toBFloat16
+                         : asIs,
                      tolerance);
       expectBitsOfItsOwn<T>("MixtureOfExperts", in, out);
     }
@@ -211,7 +212,7 @@ TEST(ExpertPacking, HalvesTimesOne) {
   for (bool packs : {false, true})
     expectMixed<float>(in, mixed<float>("MixtureOfExperts", halves, packs),
                        asIs, 2e-5);
-  // In panels they are read as they were packed, and nothing is left of the others.
+  // They are read as they were packed, and nothing is left of the others.
   std::vector<TensorView> views;
   for (const Tensor &each : halves)
     views.push_back(each.view);
@@ -223,7 +224,7 @@ TEST(ExpertPacking, HalvesTimesOne) {
   call.numOutputs = 1;
   for (const OperandPacking &packing :
        findHostKernel("MixtureOfExperts")->packings)
-    EXPECT_EQ(packing.replaces(call), !hasTiles());
+    EXPECT_TRUE(packing.replaces(call));
 }
 
 /// The memory of packed fields is that of the file.

@@ -4,12 +4,13 @@
 
 #include "runtime/kernels/host/quant/FieldMatrix.h"
 #include "runtime/kernels/host/simd/RoundedProduct.h"
-#include "runtime/kernels/host/simd/Tiles.h"
+#include "runtime/kernels/host/simd/Pairs.h"
 
 namespace shardc::runtime::host {
 
 bool areExpertsInTiles(const TensorView &matrix) {
-  return matrix.element == artifact::ElementType_BFloat16 && hasTiles();
+  return matrix.element == artifact::ElementType_BFloat16 &&
+         areBFloat16InTiles();
 }
 
 int64_t packedExpertBytes(const TensorView &matrix, ExpertRounding rounding) {

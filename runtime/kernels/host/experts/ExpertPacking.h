@@ -16,8 +16,9 @@ namespace shardc::runtime::host {
 /// What products of experts do to their operands.
 enum class ExpertRounding : bool { None, BFloat16 };
 
-/// Whether those of bfloat16 are, which have panels elsewhere: f32 tokens meet such
-/// weights as well (`--weights-type bf16`), and stay as they are.
+/// Whether it is one of bfloat16 that lies in tiles, for tokens of any type: those of
+/// f32 meet such weights as well (`--weights-type bf16`), and stay as they are
+/// (FloatTiles.h).
 bool areExpertsInTiles(const TensorView &matrix);
 
 /// Of one expert's matrix; 0 where it is read as it lies.

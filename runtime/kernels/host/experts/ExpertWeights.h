@@ -16,6 +16,7 @@
 #include "runtime/kernels/host/experts/ExpertPacking.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
 #include "runtime/kernels/host/quant/FieldProducts.h"
+#include "runtime/kernels/host/simd/FloatTiles.h"
 #include "runtime/kernels/host/simd/RoundedProduct.h"
 
 namespace shardc::runtime::host {
@@ -45,6 +46,7 @@ public:
     switch (weights) {
     case Weights::Rows:
     case Weights::Panels:
+    case Weights::Tiles:
       return 0;
     case Weights::Rounded:
       return (packed ? 0 : bytesOfPacked) +
@@ -113,7 +115,7 @@ public:
   }
 
 private:
-  enum class Weights { Numbers, Rows, Fields, Panels, Rounded };
+  enum class Weights { Numbers, Rows, Fields, Panels, Tiles, Rounded };
 
   TensorView matrixOf(int64_t expert) const {
     return dimsOf(narrowed(operand.data(), 0, expert, 1), 1, 3);
@@ -135,8 +137,8 @@ private:
       return Weights::Numbers;
     const bool liesInTiles = areExpertsInTiles(operand.data());
     if (operand.isQuantized) {
-      if (packed && !liesInTiles && operand.views.areHalves())
-        return Weights::Panels;
+      if (packed && operand.views.areHalves())
+        return liesInTiles ? Weights::Tiles : Weights::Panels;
       FieldMatrix fields;
       return readFields(0, fields) ? Weights::Fields : Weights::Numbers;
     }
@@ -184,10 +186,12 @@ private:
                       layout.rows > 1 ? layout.rowStride : layout.columns);
       return multiplyPacked(product);
     case Weights::Panels:
+    case Weights::Tiles:
       product.setPacked(packedExpert(), operand.data().element);
       if (operand.isQuantized) // halves, times one number
         product.alpha = *operand.views.scale.template as<float>();
-      return multiplyPacked(product);
+      return (weights == Weights::Tiles ? multiplyFloatTiles
+                                        : multiplyPacked)(product);
     case Weights::Rounded:
       return packed ? roundedLoops().multiply(product, packedExpert(), scratch)
                     : roundedLoops().multiply(product, scratch,
