@@ -66,6 +66,18 @@ Status join(const shardrt_join_options *options, shardrt_processes **into) {
   return Status::ok();
 }
 
+Status expectWorker(const shardrt_options *options) {
+  shardrt_options all = {};
+  if (options)
+    SHARDC_RETURN_IF_ERROR(
+        readOptions("shardrt_worker_run", "shardrt_options", *options, all));
+  return shardrt_rank(all.processes) > 0
+             ? Status::ok()
+             : argumentError("shardrt_worker_run: expected options with "
+                             "processes, of which this one is not rank 0; rank "
+                             "0 opens a session, and runs");
+}
+
 } // namespace
 
 shardrt_status shardrt_join(const shardrt_join_options *options,
@@ -90,6 +102,18 @@ shardrt_status shardrt_follow(shardrt_session *session) {
     return session ? session->session->follow()
                    : argumentError("shardrt_follow: session must not be NULL");
   });
+}
+
+shardrt_status shardrt_worker_run(const char *artifact,
+                                  const shardrt_options *options) {
+  if (shardrt_status status = guarded([&] { return expectWorker(options); }))
+    return status;
+  shardrt_session *session = nullptr;
+  shardrt_status status = shardrt_open(artifact, options, &session);
+  if (status == SHARDRT_OK)
+    status = shardrt_follow(session);
+  shardrt_close(session);
+  return status;
 }
 
 shardrt_status shardrt_reopen_with(shardrt_session *session,

@@ -256,12 +256,10 @@ shardrt_status shardrt_run_state(shardrt_session *session, shardrt_state *state,
  *   shardrt_processes *processes = NULL;
  *   shardrt_join(NULL, &processes);
  *   shardrt_options options = {.size = sizeof options, .processes = processes};
- *   status = shardrt_open("model.shard", &options, &session);
  *   if (shardrt_rank(processes) > 0)
- *     status = shardrt_follow(session);         until rank 0 closes its session
+ *     status = shardrt_worker_run("model.shard", &options);
  *   else
- *     ... shardrt_run(session, ...) ...
- *   shardrt_close(session);
+ *     ... shardrt_open, shardrt_run, shardrt_close ...
  *   status = shardrt_conclude(processes, status, shardrt_last_error());
  *   shardrt_leave(processes);
  *
@@ -288,6 +286,9 @@ int32_t shardrt_num_ranks(const shardrt_processes *processes);
 int shardrt_is_speaker(const shardrt_processes *processes);
 /* Does what rank 0 does, until that closes its session. */
 shardrt_status shardrt_follow(shardrt_session *session);
+/* Opens a session, follows and closes it: all that a rank beside 0 does. */
+shardrt_status shardrt_worker_run(const char *artifact,
+                                  const shardrt_options *options);
 /* As shardrt_reopen, with processes that have joined again. */
 shardrt_status shardrt_reopen_with(shardrt_session *session,
                                    shardrt_processes *processes);
@@ -393,8 +394,7 @@ typedef struct {
  * and strides are copied. In place where it is dense and row-major, else it is
  * copied there once behind the run (shardrt_result_output has a dense one). One on
  * a device is there alone: shardrt_result_output is SHARDRT_INVALID_ARGUMENT. The
- * memory is the caller's again when the call has returned, or the request has
- * ended.
+ * memory is the caller's again when the call returned, or the request ended.
  *   SHARDRT_INVALID_ARGUMENT, here: of its name, type, rank, alignment or device,
  * and of strides by which elements may lie upon each other. Of runs: it has other
  * dims, or a state or a pool keeps it; nothing has run then, unless its dims are

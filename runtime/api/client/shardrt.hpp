@@ -386,6 +386,11 @@ public:
   }
   /// Does what rank 0 does, until that closes its session.
   Status follow() { return shardrt_follow(it.get()); }
+  /// Opens a session, follows and closes it: all that a rank beside 0 does.
+  static Status runWorker(const std::string &artifact,
+                          const shardrt_options &options) {
+    return shardrt_worker_run(artifact.c_str(), &options);
+  }
   void close() { it.reset(); }
 
   Status run(const std::vector<Input> &inputs, Result &result,

@@ -111,6 +111,7 @@ static void opens(const char *artifact) {
   OK(shardrt_reopen(session));
   OK(shardrt_reopen_with(session, processes));
   CHECK(shardrt_follow(NULL) == SHARDRT_INVALID_ARGUMENT);
+  CHECK(shardrt_worker_run(artifact, &options) == SHARDRT_INVALID_ARGUMENT);
   shardrt_close(session);
   CHECK(shardrt_conclude(processes, SHARDRT_CANCELLED, "enough") ==
         SHARDRT_CANCELLED);

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     limits.add_argument("--most-connections", type=whole(_checks.COUNT), default=1024, metavar="N",
                         help="requests at once; more are refused, 503. Twice as many connections are open: of more the one that asks "
                              "nothing for longest is closed (%(default)s)")  # fmt: skip
-    limits.add_argument("--most-bytes", type=whole(_checks.COUNT), default=4 << 20, metavar="N", help="of a request; more: 413 (%(default)s)")
+    limits.add_argument("--most-bytes", type=whole(_checks.COUNT), default=4 << 20, metavar="N", help="of a request; more: 400 (%(default)s)")
     limits.add_argument("--request-seconds", type=seconds, default=30, metavar="SECONDS",
                         help="within which a request has come, 408 (%(default)s)")  # fmt: skip
     machine = parser.add_argument_group("ranks")

@@ -115,7 +115,7 @@ async def _within(seconds: float, sending: Awaitable[None]) -> None:
 
 
 def _too_large(limit: int) -> Problem:
-    return Problem(413, f"the request is larger than {limit} bytes", headers={"Connection": "close"})
+    return Problem(400, f"the request is larger than {limit} bytes", headers={"Connection": "close"})
 
 
 async def _read(receive: Receive, limit: int) -> bytes:

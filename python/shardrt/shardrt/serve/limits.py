@@ -9,7 +9,7 @@ from typing import Optional
 @dataclass(frozen=True)
 class Limits:
     body: int = 4 << 20
-    """Bytes of a request; more is 413."""
+    """Bytes of a request; more is 400."""
     body_seconds: float = 30.0
     """Within which all of it has come; else 408."""
     stalled_seconds: float = 60.0
