@@ -50,12 +50,33 @@ class Roles(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "found none"):
             TextInputs([])
 
+    def fixed(self, dims, *others, logits=None):
+        inputs = TextInputs([ValueInfo("input_ids", "int64", dims, False), *others])
+        inputs.check_sizes(ValueInfo("logits", "float32", logits or (*dims, "40"), False))
+        return inputs
+
     def test_sizes(self):
-        for dims in (("batch", "n"), ("1", "n"), ("1", "1")):
-            TextInputs([ValueInfo("input_ids", "int64", dims, False)]).check_sizes()
-        for dims in (("2", "8"), ("1", "8"), ("2", "n")):
-            with self.assertRaisesRegex(ValueError, rf"'input_ids' is \[{dims[0]}, {dims[1]}\], expected one text of any length: export"):
-                TextInputs([ValueInfo("input_ids", "int64", dims, False)]).check_sizes()
+        mask, cache = ValueInfo("attention_mask", "int64", ("2", "8"), False), info("past.0", "float32", 4, cache=True)
+        for dims, others in (((("batch", "n")), ()), (("1", "n"), ()), (("batch", "1"), (cache,)), (("2", "8"), (mask,)), (("2", "n"), ())):
+            self.fixed(dims, *others)
+        for dims, others, logits, words in (
+            (("2", "n"), (cache,), None, "expected one text of any length, as the model has caches: export the model"),
+            (("1", "16"), (cache, mask), None, "expected one text of any length, as the model has caches: export the model"),
+            (("1", "8"), (), None, "no attention_mask says where a text ends in it: export the model"),
+            (("2", "8"), (mask,), ("2", "1", "40"), "'logits' is .2, 1, 40., expected logits of each position: export the model"),
+        ):
+            with self.assertRaisesRegex(ValueError, rf"input 'input_ids' is \[{dims[0]}, {dims[1]}\], .*{words}"):
+                self.fixed(dims, *others, logits=logits)
+
+    def test_fixed_sizes_are_filled(self):
+        others = (ValueInfo("attention_mask", "int64", ("2", "4"), False), ValueInfo("position_ids", "int64", ("4",), False))
+        image = ValueInfo("pixels", "float32", ("2", "3"), False)
+        found = self.fixed(("2", "4"), *others, image).whole([7, 8], {"pixels": np.ones((1, 3), np.float32)})
+        self.assertEqual(found["input_ids"][:, :2].tolist(), [[7, 8]] * 2)
+        self.assertEqual(found["attention_mask"].tolist(), [[1, 1, 0, 0]] * 2)
+        self.assertEqual(found["position_ids"].tolist(), [0, 1, 2, 3])
+        self.assertEqual([found[name].shape for name in ("input_ids", "pixels")], [(2, 4), (2, 3)])
+        self.assertEqual(self.fixed(("3", "n")).whole([7, 8], {})["input_ids"].tolist(), [[7, 8]] * 3)
 
     def test_names_of_files(self):
         names = {"input_ids": "a", "attention_mask": "b", "position_ids": "c", "past_key_names": "past.%d"}

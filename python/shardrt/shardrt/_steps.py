@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional, Protocol, cast
 
+import numpy as np
+
 from ._tensors import Array
 from ._text_inputs import TextInputs
 from .cancellation import Cancellation
@@ -100,18 +102,21 @@ class RequestSteps:
     def run(self, items: Sequence[NewTokens], cancellation: Optional[Cancellation]) -> list[Array]:
         found = []
         for item in items:
-            tokens, past, state = item.tokens, len(item.of), None
             if isinstance(item.of, _StateText):
-                state = item.of.state
+                given = self._inputs.row(item.tokens, len(item.of), item.extra, again=True)
+                logits = self._run(given, item.of.state, cancellation)
+                last = -1
             else:
                 text = cast(_WholeText, item.of)
-                tokens, past = [*text.ids, *item.tokens], 0
-                text.ids = tokens
-            given = self._inputs.row(tokens, past, item.extra, again=True)
-            logits = self._session.run(given, state=state, cancellation=cancellation)[self._logits]
+                text.ids = [*text.ids, *item.tokens]
+                logits = self._run(self._inputs.whole(text.ids, item.extra), None, cancellation)
+                last = -1 if self._inputs.length is None else len(text.ids) - 1
             if item.wanted:
-                found.append(logits.reshape(-1, logits.shape[-1])[-1])
+                found.append(logits.reshape(-1, logits.shape[-1])[last])
         return found
+
+    def _run(self, inputs: Mapping[str, Any], state: Optional[State], cancellation: Optional[Cancellation]) -> Array:
+        return np.asarray(self._session.run(inputs, state=state, cancellation=cancellation)[self._logits])
 
     def close(self) -> None:
         pass

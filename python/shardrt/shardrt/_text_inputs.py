@@ -39,6 +39,10 @@ class TextInputs:
 
     one_at_a_time: bool
     """Tokens, as the model was traced for one."""
+    rows: int
+    """In each run, where the model fixes its batch: a text is all of them."""
+    length: Optional[int]
+    """Positions in each run, where the model fixes them: what is behind a text is filled up."""
     one_row: bool
     """In a step, as the model makes one value of all positions."""
     words: Optional[int]
@@ -68,15 +72,28 @@ class TextInputs:
             self._roles["input_ids"] = tokens[0].name, dtype_of(tokens[0].dtype, tokens[0].name), 2
         self.others = tuple(info.name for info in rest)
         ids = next(info for info in infos if info.name == self._roles["input_ids"][0])
+        self._has_caches = any(info.is_cache for info in infos)
+        self._batched = {info.name for info in infos if len(info.dims) > 1 and info.dims[0] == ids.dims[0]}
         self.one_at_a_time, self.words = ids.dims[1] == "1", ids.num_rows
         self._ids = ids
+        self.rows = int(ids.dims[0]) if ids.dims[0].isdigit() else 1
+        in_parts = self.one_at_a_time and self._has_caches
+        self.length = int(ids.dims[1]) if ids.dims[1].isdigit() and not in_parts else None
         self.one_row = any(info.name == "rows.past" and info.dims == ("1",) for info in infos)
 
-    def check_sizes(self) -> None:
-        """Whether a text may come by itself, of any length."""
-        if any(dim.isdigit() and dim != "1" for dim in self._ids.dims):
-            raise ValueError(f"input '{self._ids.name}' is [{', '.join(self._ids.dims)}], expected one text of any length: export the model "
-                             "with names for its batch and its positions (dynamic_shapes, dynamic_axes)")  # fmt: skip
+    def check_sizes(self, logits: ValueInfo) -> None:
+        """Whether a text may come by itself, of any length, or in the sizes that there are: what is behind it is filled up,
+        and what is beside it is the same once more."""
+        if self.rows == 1 and self.length is None:
+            return
+        remedy = "export the model with names for its batch and its positions (dynamic_shapes, dynamic_axes)"
+        ids = f"input '{self._ids.name}' is [{', '.join(self._ids.dims)}]"
+        if self._has_caches:
+            raise ValueError(f"{ids}, expected one text of any length, as the model has caches: {remedy}")
+        if self.length is not None and "attention_mask" not in self._roles:
+            raise ValueError(f"{ids}, and no attention_mask says where a text ends in it: {remedy}")
+        if self.length is not None and logits.dims[:-1] != self._ids.dims:
+            raise ValueError(f"{ids}, and '{logits.name}' is [{', '.join(logits.dims)}], expected logits of each position: {remedy}")
 
     def check(self, extra: Mapping[str, Any]) -> None:
         """Whether what a caller gives beside the tokens is what there is beside them."""
@@ -106,6 +123,18 @@ class TextInputs:
         for name, value in extra.items():
             if past == 0 or again or np.asarray(value).dtype.kind in "biu":
                 values[name] = value
+        return values
+
+    def whole(self, tokens: Sequence[int], extra: Mapping[str, Any]) -> dict[str, Any]:
+        """Of all tokens of a text, in the sizes that the model has."""
+        rest = 0 if self.length is None else self.length - len(tokens)
+        values = self.row([*tokens, *[tokens[0]] * rest], 0, extra, again=True)
+        mask = self._roles.get("attention_mask")
+        if rest and mask is not None and mask[2] == 2:
+            values[mask[0]][:, len(tokens) :] = 0
+        for name, value in values.items():
+            if self.rows > 1 and name in self._batched and len(value) == 1:
+                values[name] = np.repeat(value, self.rows, axis=0)
         return values
 
     def __repr__(self) -> str:

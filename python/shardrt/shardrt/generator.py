@@ -46,7 +46,8 @@ class Generator(Closing):
     """Continues texts. Threads may share it.
 
     Of a decoder that was compiled with --serve all texts are rows of one step; of several replicas (--dp) each has a part of
-    them. Of another one they run one after the other for each token: with a state, or, without caches, computing all again.
+    them. Of another one they run one after the other for each token: with a state, or, without caches, computing all again. Where
+    such a model has fixed sizes and a mask, what is behind a text is hidden, and a text ends where its positions do.
 
     artifact: the folder that shardc wrote, or an open Session, which stays open.
     tokenizer: tokenizer.json or its folder, or a Tokenizer; None: that beside the model, if there is one. Without one
@@ -104,8 +105,10 @@ class Generator(Closing):
         self._handle = self.session
         try:
             self._inputs = TextInputs(self.session.inputs, files.inputs)
-            self._inputs.check_sizes()
             self._logits = _logits(self.session, files.logits)
+            self._inputs.check_sizes(next(info for info in self.session.outputs if info.name == self._logits))
+            if self._inputs.length is not None:
+                self.context = min(self.context or self._inputs.length, self._inputs.length)
             self._given = given_words(self.session.outputs, self._logits)
         except ValueError:
             self.close()

@@ -3,8 +3,8 @@
 #include "runtime/kernels/host/experts/ExpertPacking.h"
 
 #include "runtime/kernels/host/quant/FieldMatrix.h"
-#include "runtime/kernels/host/simd/RoundedProduct.h"
 #include "runtime/kernels/host/simd/Pairs.h"
+#include "runtime/kernels/host/simd/RoundedProduct.h"
 
 namespace shardc::runtime::host {
 
