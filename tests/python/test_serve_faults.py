@@ -2,12 +2,9 @@
 
 import asyncio
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import unittest
@@ -15,9 +12,8 @@ import unittest
 import httpx
 
 from tests.e2e.caches import VOCABULARY
-from tests.e2e.processes import by_hand
-from tests.python import support
-from tests.python.http_server import Asked, end, serve
+from tests.python.http_server import Asked, serve
+from tests.python.served_ranks import ServedRanks
 from tests.python.served_texts import ServedTexts
 from tests.python.small_tokenizers import letters
 from tests.support import model_file
@@ -44,22 +40,7 @@ def metric(url, name):
     return float(re.search(rf"^{name}\{{.*\}} (\S+)$", httpx.get(f"{url}/metrics").text, re.MULTILINE)[1])
 
 
-class Ranks(ServedTexts):
-    """Two processes, the first of which answers."""
-
-    def rank(self, place, *flags):
-        environment = {name: str(value) for name, value in place.items()} | {"SHARDC_TIMEOUT": "60"}
-        command = [sys.executable, "-m", "shardrt", "serve", self.artifact, "--port", 0, "--positions", 4000, *flags]
-        process = subprocess.Popen([str(part) for part in command], cwd=support.PACKAGES[0], env=os.environ | environment,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
-        self.addCleanup(end, process)
-        return process
-
-    def start(self, *flags):
-        self.places = by_hand(2)
-        self.first, self.second = (self.rank(place, *flags) for place in self.places)
-        self.url = re.search(r"at (http://\S+)", self.first.stdout.readline())[1]
-
+class Ranks(ServedRanks):
     def text(self, count):
         return letters(VOCABULARY).decode(self.reference.greedy(PROMPT, count))
 

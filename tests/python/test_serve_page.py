@@ -12,12 +12,12 @@ from pathlib import Path
 from tests.e2e.caches import HEADS, SIZE, VOCABULARY
 from tests.python.browser import Browser
 from tests.python.http_server import serve
-from tests.python.served_texts import ServedTexts
+from tests.python.served_ranks import ServedRanks
 from tests.python.small_tokenizers import letters
 
 
 @unittest.skipUnless(shutil.which("chromium"), "no chromium")
-class Page(ServedTexts):
+class Page(ServedRanks):
     def check_plan(self, browser):
         """What the compiler says of the artifact: collectives by kind, axis and size, and bytes of each rank."""
         said = json.loads((self.artifact / "manifest.json").read_text())
@@ -56,6 +56,25 @@ class Page(ServedTexts):
         server.send_signal(signal.SIGKILL)
         browser.wait_for("document.getElementById('why').innerText == 'the server does not answer'")
         self.assertEqual(browser.errors, [])
+
+    def test_a_rank_that_is_gone(self):
+        """Until another one has taken its place."""
+        self.start("--rejoin", 1)
+        browser = Browser(self)
+        browser.open(self.url)
+        browser.wait_for("document.getElementById('figures').innerText.includes('2/2')")
+        self.second.kill()
+        browser.wait_for("document.getElementById('why').innerText.includes('rank 1')")
+        self.assertEqual(browser.run("document.getElementById('state').innerText"), "not ready")
+        self.assertIn("0/2", browser.run("document.getElementById('figures').innerText"))
+        if "SHARDC_SCREENSHOTS" in os.environ:
+            browser.screenshot(Path(os.environ["SHARDC_SCREENSHOTS"]) / "serve-without-a-rank.png")
+        self.second = self.rank(self.places[1], "--rejoin", 1)
+        browser.wait_for("document.getElementById('state').innerText == 'ready'")
+        self.assertIn("2/2", browser.run("document.getElementById('figures').innerText"))
+        self.assertEqual(browser.errors, [])
+        self.first.send_signal(signal.SIGTERM)
+        self.assertEqual((self.first.wait(30), self.second.wait(30)), (0, 0))
 
 
 if __name__ == "__main__":
