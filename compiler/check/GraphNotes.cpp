@@ -71,14 +71,24 @@ static void noteFixedInputs(func::FuncOp function, Findings &findings) {
 }
 
 /// A size that inputs leave open and the graph does not.
+/// Whether new keys or values are put behind it: its last dim is a head's, which is
+/// the model's own size, by whatever name an exporter has it.
+static bool isPast(Value input) {
+  return llvm::any_of(input.getUsers(), [&](Operation *user) {
+    return isa<onnx::CacheAppendOp, onnx::ConcatOp>(user) &&
+           user->getOperand(0) == input;
+  });
+}
+
 static void noteFixedSymbols(func::FuncOp raw, func::FuncOp imported,
                              Findings &findings) {
   llvm::SetVector<StringRef> seen;
   for (unsigned i = 0; i < raw.getNumArguments(); ++i) {
-    Type before = raw.getArgumentTypes()[i],
-         after = imported.getArgumentTypes()[i];
-    for (auto [was, is] :
-         llvm::zip(dist::getDims(before), dist::getDims(after))) {
+    const auto before = dist::getDims(raw.getArgumentTypes()[i]),
+               after = dist::getDims(imported.getArgumentTypes()[i]);
+    const size_t count =
+        after.size() - (isPast(imported.getArgument(i)) ? 1 : 0);
+    for (auto [was, is] : llvm::zip(before, llvm::ArrayRef(after).take_front(count))) {
       std::optional<StringRef> symbol = was.asSymbol();
       if (!symbol || is.isSymbolic() || !seen.insert(*symbol))
         continue;

@@ -13,6 +13,7 @@
 #include "compiler/package/MeshJson.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/ReplacedArtifact.h"
+#include "compiler/package/TextFiles.h"
 #include "compiler/package/WeightCopy.h"
 #include "compiler/package/WeightNames.h"
 #include "compiler/quantize/QuantizedFile.h"
@@ -187,6 +188,9 @@ private:
                     progressOf("copying weights"));
     std::error_code ignored;
     fs::remove(quantizedFile, ignored); // each rank has its own part
+    if (why.empty())
+      why = copyTextFiles(options.modelFolder, staging.path(),
+                          manifest["texts"]);
     return why.empty() ? success() : failed(why);
   }
 

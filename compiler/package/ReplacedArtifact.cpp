@@ -36,6 +36,7 @@ static std::optional<std::set<std::string>> listedFiles(const fs::path &file) {
   std::set<std::string> paths{artifact::kManifestFile};
   addPaths(manifest, "stages", "program", paths);
   addPaths(manifest, "files", "path", paths);
+  addPaths(manifest, "texts", "path", paths);
   return paths;
 }
 

@@ -10,8 +10,8 @@ namespace shardc::artifact {
 
 /// Raised whenever an older reader would misread what a newer writer writes. What
 /// comes then is absent in artifacts of the former format, which open as before;
-/// tests/artifacts has some of each. 9 is the first one that is kept.
-inline constexpr int64_t kFormatVersion = 9, kOldestFormat = 9;
+/// tests/artifacts has some of each. 8 is the first one that is kept.
+inline constexpr int64_t kFormatVersion = 9, kOldestFormat = 8;
 
 /// Of the tools of this tree: "0.1.0".
 inline constexpr char kVersion[] = SHARDC_VERSION;

@@ -9,8 +9,6 @@
 namespace shardc::runtime {
 namespace {
 
-constexpr int64_t kHugePage = int64_t(2) << 20;
-
 /// Aligned to huge pages, which the system may or may not have left; null where
 /// there is no memory. What does not fill one lies in small pages: of a huge one
 /// all would be taken, and memory is counted before it is (HostNeeds.h).

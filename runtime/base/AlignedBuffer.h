@@ -15,6 +15,8 @@
 namespace shardc::runtime {
 
 inline constexpr int64_t kBufferAlignment = 64;
+/// What the system takes at once where memory is large.
+inline constexpr int64_t kHugePage = int64_t(2) << 20;
 
 /// The next multiple of kBufferAlignment; `bytes` at most INT64_MAX - 63.
 constexpr int64_t alignBuffer(int64_t bytes) {

@@ -8,8 +8,6 @@
 namespace shardc::runtime {
 namespace {
 
-/// Slurm's ports: below those that systems hand out themselves.
-constexpr int64_t kFirstPort = 16000, kNumPorts = 12000;
 constexpr char kLoopback[] = "127.0.0.1";
 /// A pod has its ports for itself.
 constexpr uint16_t kPodPort = 29500;
@@ -141,8 +139,7 @@ private:
       SHARDC_RETURN_IF_ERROR(number("SLURM_STEP_ID", 0, UINT32_MAX, step));
     place.job += '.';
     place.job += std::to_string(step);
-    place.port =
-        static_cast<uint16_t>(kFirstPort + (job * 61 + step) % kNumPorts);
+    place.port = portOfJob(static_cast<uint64_t>(job * 61 + step));
     return Status::ok();
   }
 

@@ -16,10 +16,10 @@
 // The rendezvous is where rank 0 listens and all others find it:
 //   torchrun  MASTER_ADDR and the port after MASTER_PORT, which torchrun's own
 //             store takes
-//   mpirun    rank 0 takes a free port and tells it over MPI
+//   mpirun    rank 0 takes a free port and tells it over MPI; without the plugin for
+//             MPI, on one machine, it is a port that follows from PMIX_NAMESPACE
 //   srun      the first host of SLURM_STEP_NODELIST (without it the host that
-//             srun was started on) and a port in [16000, 28000) that follows
-//             from job and step
+//             srun was started on) and a port that follows from job and step
 //   LeaderWorkerSet  LWS_LEADER_ADDRESS, port 29500
 // Where the launcher says that all processes are on one machine it is loopback,
 // which no other machine reaches.
@@ -61,6 +61,11 @@ using Environment = std::function<const char *(const char *)>;
 /// Sets `place`, or says which variable is malformed. Alone, where there is no
 /// launcher.
 Status findProcessPlace(const Environment &environment, ProcessPlace &place);
+
+/// Below the ports that systems hand out themselves: in [16000, 28000).
+constexpr uint16_t portOfJob(uint64_t job) {
+  return static_cast<uint16_t>(16000 + job % 12000);
+}
 
 /// "node[03-06,9],login" -> "node03"
 std::string firstHost(const std::string &nodeList);

@@ -284,6 +284,8 @@ Status meet(const ProcessPlace &asked, const MeetingOptions &options,
   const Deadline deadline = Clock::now() + options.timeout;
   ProcessPlace place = asked;
   SHARDC_RETURN_IF_ERROR(options.secret.check());
+  if (place.host.empty())
+    addressWithoutMpi(place);
   std::string interface;
   if (!options.interface.empty())
     SHARDC_RETURN_IF_ERROR(findInterface(options.interface, interface));

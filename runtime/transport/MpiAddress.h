@@ -6,7 +6,8 @@
 // or are killed, without a word on what they waited for.
 //
 // The runtime does not link MPI. A plugin beside it does (libshardrt_mpi.so,
-// built where MPI is installed), and is opened only under mpirun.
+// built where MPI is installed), and is opened only under mpirun. Where it is not
+// there, as in a wheel, processes of one machine still find each other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_TRANSPORT_MPIADDRESS_H
@@ -15,6 +16,10 @@
 #include "runtime/launch/ProcessPlace.h"
 
 namespace shardc::runtime {
+
+/// Sets host and port of `place` where nobody can tell them, and nobody has to: all
+/// are on one machine, which has no plugin.
+void addressWithoutMpi(ProcessPlace &place);
 
 /// Sets host and port of `place` on all ranks; rank 0 listens on `port`, of
 /// that address alone if it is not empty.

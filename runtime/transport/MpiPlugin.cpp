@@ -7,7 +7,10 @@
 /// more.
 extern "C" __attribute__((visibility("default"))) int
 shardrt_mpi_tell(char *text, int bytes, int *onOneMachine) {
-  int isRunning = 0;
+  int isRunning = 0, hasEnded = 0;
+  MPI_Finalized(&hasEnded);
+  if (hasEnded) // here or elsewhere: it starts once in a process
+    return 1;
   MPI_Initialized(&isRunning);
   if (!isRunning && MPI_Init(nullptr, nullptr) != MPI_SUCCESS)
     return 1;

@@ -125,6 +125,18 @@ class Check(EndToEnd):
         found = self.check(model(nodes, inputs, [tensor("y", "batch", "seq", 4)], shape), 0)
         self.assertIn("baked_size", self.kinds(found))
 
+    def test_size_of_a_head_by_a_name(self):
+        """As ONNX Runtime GenAI's builder names it: no request decides on it."""
+        past, new = tensor("past", "batch", 2, "past", "head"), tensor("new", "batch", 2, "seq", "size")
+        fixed = numpy_helper.from_array(np.array([0, 2, -1, 8], np.int64), "fixed")
+        nodes = [
+            helper.make_node("Reshape", ["new", "fixed"], ["keys"], name="reshape"),
+            helper.make_node("Concat", ["past", "keys"], ["present"], name="join", axis=2),
+        ]
+        present = tensor("present", "batch", 2, "past + seq", 8)
+        found = self.check(model(nodes, [past, new], [present], [fixed]), 0)
+        self.assertNotIn("'head'", str(found["notes"]))
+
     def decoder(self, layers, causal=1):
         """Attention over looked up tokens; `layers` says which ones continue keys and values of earlier runs."""
         cache = ["batch", 2, "past", 8]

@@ -112,6 +112,16 @@ class Wheels(unittest.TestCase):
         self.assertIn("artifact format", said)
         self.assertEqual(run("shardrt", "--version", env=self.clean), said.replace("shardrun", "shardrt"))
 
+    @unittest.skipUnless(shutil.which("mpirun"), "no mpirun")
+    def test_mpirun(self):
+        """Ranks of one machine meet without what asks MPI, which is in no wheel."""
+        run("shardc", "model/model.onnx", "--tp", 2, "-o", "mpi.shard", cwd=self.folder, env=self.clean)
+        data = self.folder / "model/test_data_set_0"
+        launcher = (shutil.which("mpirun"), "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", 2)
+        said = run(*launcher, self.bin / "shardrun", "mpi.shard", "--inputs", data, "--expect", data, cwd=self.folder,
+                   env=self.clean | {"PATH": f"{self.bin}:/usr/bin:/bin"})  # fmt: skip
+        self.assertIn("2 ranks, 1 run", said)
+
     def test_generates(self):
         """By ids of tokens: what makes them of text is an extra."""
         onnx.save(decoder(), self.folder / "decoder.onnx")

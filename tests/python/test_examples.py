@@ -122,18 +122,20 @@ class Clusters(ServedTexts):
         self.serve(self.command(container), [variables | {"JOB_COMPLETION_INDEX": str(i)} for i in range(found["spec"]["completions"])])
 
     def test_slurm(self):
-        """srun is one that starts two tasks here with Slurm's variables, and tells them to end as Slurm does."""
+        """srun is one that starts two tasks here with Slurm's variables; it does not tell them to end, which scancel does."""
         folder = self.folder
         places = [" ".join(f"{name}={value}" for name, value in place.items()) for place in srun(2)]
         tasks = "".join(f'{place} "$@" &\npids+=($!)\n' for place in places)
         (folder / "srun").write_text(
             f'#!/bin/bash\nwhile [[ $1 == --* ]]; do shift; done\n{tasks}'
-            'trap \'kill -TERM "${pids[@]}"\' TERM\nfor pid in "${pids[@]}"; do wait $pid || wait $pid; done\n'
+            'echo "${pids[@]}" > "$SLURM_PIDS"\nfor pid in "${pids[@]}"; do wait $pid; done\n'
         )
+        (folder / "scancel").write_text('#!/bin/bash\n[ "$*" = "--signal=TERM 4711.0" ] && kill -TERM $(cat "$SLURM_PIDS")\n')
         (folder / "shardrt").write_text(f'#!/bin/bash\nexec {sys.executable} -m shardrt "$@"\n')
-        for name in ("srun", "shardrt"):
+        for name in ("srun", "scancel", "shardrt"):
             (folder / name).chmod(0o755)
-        environment = {"PATH": f"{folder}:{os.environ['PATH']}", "PORT": "0"}
+        environment = {"PATH": f"{folder}:{os.environ['PATH']}", "PORT": "0", "SLURM_JOB_ID": "4711", "SLURM_CPUS_PER_TASK": "1",
+                       "SLURM_PIDS": str(folder / "pids")}  # fmt: skip
         process = subprocess.Popen(["bash", EXAMPLES / "slurm/serve.sbatch", self.artifact], cwd=support.PACKAGES[0],
                                    env=os.environ | environment, text=True, stdout=subprocess.PIPE)  # fmt: skip
         self.addCleanup(lambda: (process.kill(), process.communicate()))

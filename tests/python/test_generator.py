@@ -297,6 +297,24 @@ class Texts(Served):
         answer = self.open().chat([], tools=[1, 2], variables={"tone": "softly"}, max_tokens=4)
         self.assertEqual(answer.ids, self.reference.greedy(ids, 4))
 
+    def test_all_of_an_artifact_with_weights(self):
+        """What makes tokens of texts goes with the weights, and is replaced with them."""
+        model, artifact = self.folder / "model", self.folder / "whole.shard"
+        model.mkdir()
+        onnx.save(decoder(), model / "model.onnx")
+        letters(VOCABULARY).save(str(model / "tokenizer.json"))
+        (model / "config.json").write_text(json.dumps({"eos_token_id": 7, "max_position_embeddings": 30}))
+        compiled = ("shardc", model / "model.onnx", "--tp", 2, "--serve=4", "--weights", "copy", "-o", artifact)
+        self.run_ok(*compiled)
+        model.rename(self.folder / "elsewhere")
+        with shardrt.Generator(artifact) as generator:
+            self.assertEqual((generator.eos_ids, generator.context), ((7,), 30))
+            self.assertEqual(generator.generate("hello", max_tokens=6).text, self.open().generate("hello", max_tokens=6, stop_ids=[7]).text)
+        (self.folder / "elsewhere").rename(model)
+        (model / "tokenizer.json").unlink()
+        self.run_ok(*compiled)
+        self.assertEqual(sorted(file.name for file in artifact.glob("*.json")), ["config.json", "manifest.json"])
+
     def test_files_beside_the_model(self):
         greedy = self.reference.greedy(PROMPT, 8)
         write = lambda name, what: (self.folder / name).write_text(json.dumps(what))  # noqa: E731

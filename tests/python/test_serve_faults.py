@@ -107,6 +107,17 @@ class Ranks(ServedRanks):
         self.second.kill()
         wait_until(self, lambda: "rank 1" in httpx.get(f"{self.url}/health/ready").text, 5)
 
+    def test_is_told_to_end_while_it_waits_for_another_process(self):
+        self.start("--rejoin", 1)
+        self.second.kill()
+        wait_until(self, lambda: httpx.get(f"{self.url}/health/ready").status_code == 503, 5)
+        self.assertIn("waits for another process: rank 1", self.first.stderr.readline())
+        self.first.send_signal(signal.SIGTERM)
+        self.assertEqual(self.first.wait(10), 4)
+        said = self.first.stderr.read()
+        self.assertIn("rank 1", said)
+        self.assertNotIn("Traceback", said)
+
     def test_nobody_takes_its_place(self):
         self.start()
         self.second.kill()

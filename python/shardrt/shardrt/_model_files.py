@@ -41,6 +41,11 @@ def model_folder(artifact: Path, weights_root: Union[str, os.PathLike[str], None
     return folder if folder is not None and folder.is_dir() else None
 
 
+def tokenizer_folder(artifact: Path, beside: Optional[Path]) -> Optional[Path]:
+    """Which has a tokenizer: an artifact to which weights were copied, or the folder of its model."""
+    return next((folder for folder in (artifact, beside) if folder is not None and (folder / "tokenizer.json").is_file()), None)
+
+
 def read(folders: Iterable[Path]) -> ModelFiles:
     """Of the first folder that has one of them."""
     for folder in folders:

@@ -50,8 +50,8 @@ class Generator(Closing):
     such a model has fixed sizes and a mask, what is behind a text is hidden, and a text ends where its positions do.
 
     artifact: the folder that shardc wrote, or an open Session, which stays open.
-    tokenizer: tokenizer.json or its folder, or a Tokenizer; None: that beside the model, if there is one. Without one
-        prompts are ids, and texts are empty.
+    tokenizer: tokenizer.json or its folder, or a Tokenizer; None: that in the artifact (--weights copy) or beside the model, if
+        there is one. Without one prompts are ids, and texts are empty.
     batch: texts that are going at a time on a replica; further prompts wait for others to end.
     positions: of keys and values at most, of each replica; prompts for which there is no room wait, too. None: as many as a batch
         may need.
@@ -92,12 +92,12 @@ class Generator(Closing):
         folder = Path(artifact.artifact if isinstance(artifact, Session) else artifact)
         moved = artifact.weights_root if isinstance(artifact, Session) else session.get("weights_root")
         beside = _model_files.model_folder(folder, moved)
-        self.tokenizer = _tokenizer(tokenizer, beside)
+        self.tokenizer = _tokenizer(tokenizer, _model_files.tokenizer_folder(folder, beside))
         if tokenizer is not None and not isinstance(tokenizer, Tokenizer):
             _checks.path("tokenizer", tokenizer)
         given = [] if tokenizer is None or isinstance(tokenizer, Tokenizer) else [Path(tokenizer)]
         folders = [path if path.is_dir() else path.parent for path in given]
-        files = _model_files.read([*folders, *([beside] if beside else []), folder])
+        files = _model_files.read([*folders, folder, *([beside] if beside else [])])
         self.eos_ids = files.eos_ids or tuple(self.tokenizer.eos_ids if self.tokenizer else ())
         self.context, self._start_id = files.context, files.start_id
         self._lock, self._idle = threading.Lock(), cast(dict[int, Pool], {})  # by replica
@@ -381,10 +381,9 @@ class Generator(Closing):
         steps.close()
 
 
-def _tokenizer(given: Union[File, Tokenizer, None], beside: Optional[Path]) -> Optional[Tokenizer]:
+def _tokenizer(given: Union[File, Tokenizer, None], found: Optional[Path]) -> Optional[Tokenizer]:
     if given is None:
-        found = beside is not None and (beside / "tokenizer.json").is_file()
-        return Tokenizer.from_file(cast(Path, beside)) if found else None
+        return None if found is None else Tokenizer.from_file(found)
     return given if isinstance(given, Tokenizer) else Tokenizer.from_file(given)
 
 

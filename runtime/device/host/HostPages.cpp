@@ -1,5 +1,7 @@
 #include "runtime/device/host/HostPages.h"
 
+#include "runtime/base/AlignedBuffer.h"
+
 #include <sys/mman.h>
 
 namespace shardc::runtime {
@@ -9,10 +11,17 @@ size_t roundToPages(int64_t bytes) {
   return static_cast<size_t>((bytes + kHostPage - 1) / kHostPage * kHostPage);
 }
 
+/// Addresses that the system has given: some are left unused before huge pages.
+struct Addresses {
+  std::byte *first;
+  size_t bytes;
+};
+
 class HostPages final : public GrowingMemory {
 public:
-  HostPages(std::byte *memory, int64_t bytes) : GrowingMemory(memory, bytes) {}
-  ~HostPages() override { munmap(memory, roundToPages(length)); }
+  HostPages(Addresses all, std::byte *memory, int64_t bytes)
+      : GrowingMemory(memory, bytes), all(all) {}
+  ~HostPages() override { munmap(all.first, all.bytes); }
 
 private:
   bool grow(int64_t bytes) override {
@@ -22,18 +31,32 @@ private:
     taken = static_cast<int64_t>(end);
     return true;
   }
+
+  Addresses all;
 };
 
 } // namespace
 
 std::unique_ptr<GrowingMemory> reserveHostPages(int64_t bytes) {
+  const bool fillsHugePages = bytes >= 2 * kHugePage;
+  const size_t whole =
+      roundToPages(bytes) + (fillsHugePages ? size_t(kHugePage) : 0);
   // Not MAP_NORESERVE: where the system counts, mprotect is to say that there
   // is no memory, rather than that a kernel dies of it.
-  void *memory = mmap(nullptr, roundToPages(bytes), PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED)
+  void *addresses =
+      mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (addresses == MAP_FAILED)
     return nullptr;
-  return std::make_unique<HostPages>(static_cast<std::byte *>(memory), bytes);
+  auto *memory = static_cast<std::byte *>(addresses);
+  const Addresses all{memory, whole};
+#ifdef MADV_HUGEPAGE
+  if (fillsHugePages) {
+    memory += -reinterpret_cast<uintptr_t>(memory) & uintptr_t(kHugePage - 1);
+    // What grows into one meets none: the system has them where all of it is there.
+    (void)madvise(memory, roundToPages(bytes), MADV_HUGEPAGE);
+  }
+#endif
+  return std::make_unique<HostPages>(all, memory, bytes);
 }
 
 } // namespace shardc::runtime

@@ -59,6 +59,8 @@ TEST(ProcessPlace, MpirunLeavesTheAddressToMpi) {
   EXPECT_EQ(place.size, 2);
   EXPECT_EQ(place.host, "");
   EXPECT_EQ(place.launcher, "mpirun");
+  EXPECT_GE(portOfJob(UINT64_MAX), 16000) << "for those without MPI's plugin";
+  EXPECT_LT(portOfJob(UINT64_MAX), 28000);
 }
 
 TEST(ProcessPlace, Srun) {

@@ -25,7 +25,7 @@ _NUMBERS = ("max_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("artifact", help="a compiled decoder; with shardc --serve all texts run in one step")
-    parser.add_argument("--tokenizer", help="tokenizer.json or its folder; else that beside the model")
+    parser.add_argument("--tokenizer", help="tokenizer.json or its folder; else that in the artifact (--weights copy), or beside the model")
     prompts = parser.add_argument_group("prompts, all of which run in one batch (none: what comes on stdin)")
     prompts.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="may come several times")
     prompts.add_argument("--prompt-ids", type=_ids, action="append", default=[], metavar="1,2,3", help="the same as ids of tokens")

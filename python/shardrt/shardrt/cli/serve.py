@@ -20,7 +20,7 @@ from ._flags import name, said, seconds, whole
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("artifact", help="what shardc wrote: a decoder by shardc --serve, or any other model")
-    parser.add_argument("--tokenizer", help="tokenizer.json or its folder; else that beside the model")
+    parser.add_argument("--tokenizer", help="tokenizer.json or its folder; else that in the artifact (--weights copy), or beside the model")
     parser.add_argument("--name", type=name, help="of the model, in requests; else that of the artifact")
     network = parser.add_argument_group("network")
     network.add_argument("--host", type=said("an address"), default="127.0.0.1", help="address to listen at (%(default)s; 0.0.0.0: all)")
@@ -70,8 +70,6 @@ def run(arguments: argparse.Namespace) -> int:
             if company.is_lead:
                 _lead(arguments, session, company)
             else:  # rank 0 drains, and then says that it is over
-                for number in (signal.SIGTERM, signal.SIGINT):
-                    signal.signal(number, signal.SIG_IGN)
                 company.follow(session)
     except BaseException as raised:
         error = raised
@@ -122,6 +120,8 @@ def _lead(arguments: argparse.Namespace, session: Session, company: Any) -> None
                         api_key=arguments.api_key or os.environ.get("SHARDRT_API_KEY"))  # fmt: skip
         if limits.api_key is None and arguments.host not in ("127.0.0.1", "::1", "localhost"):
             print(f"shardrt serve: warning: whoever reaches {arguments.host} may ask: give --api-key", file=sys.stderr)
+        if engine.server is not None and engine.tokenizer is None:
+            print("shardrt serve: warning: prompts are lists of ids, as there is no tokenizer: give --tokenizer", file=sys.stderr)
         if limits.requests < arguments.most_connections:
             print(f"shardrt serve: warning: --most-connections is {limits.requests}, since no more files may be open: raise ulimit -n",
                   file=sys.stderr)  # fmt: skip
@@ -135,6 +135,7 @@ def _lead(arguments: argparse.Namespace, session: Session, company: Any) -> None
         with contextlib.suppress(SystemExit):  # which uvicorn raises where it cannot begin
             server.run()
     finally:
+        company.stop_waiting()
         engine.close()
     if not server.started:
         raise OSError(f"{arguments.host}:{arguments.port} cannot be listened at")

@@ -30,7 +30,7 @@ class Engine:
     name: how requests name the model; None: the artifact's folder without its suffix.
     most_tokens: of a request to a model that generates no text, whose texts are filled up to the longest.
     most_length: tokens of such a text, where nothing beside the model says how many positions it knows.
-    tokenizer: tokenizer.json or its folder; None: that beside the model, if there is one. Without one prompts are ids.
+    tokenizer: tokenizer.json or its folder; None: that in the artifact or beside the model, if there is one. Without one prompts are ids.
     Further arguments are those of Server, if it is one.
     """
 
@@ -42,11 +42,10 @@ class Engine:
         self.created, self.started = int(folder.stat().st_mtime), time.monotonic()
         self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         beside = _model_files.model_folder(folder, session.weights_root)
-        given = Path(tokenizer) if tokenizer is not None else beside
-        found = given is not None and (tokenizer is not None or (given / "tokenizer.json").is_file())
-        self.tokenizer = Tokenizer.from_file(given) if given is not None and found else None
-        folders = [path if path.is_dir() else path.parent for path in (given, beside) if path is not None]
-        files = _model_files.read([*folders, folder])
+        given = Path(tokenizer) if tokenizer is not None else _model_files.tokenizer_folder(folder, beside)
+        self.tokenizer = Tokenizer.from_file(given) if given is not None else None
+        folders = [path if path.is_dir() else path.parent for path in (given, folder, beside) if path is not None]
+        files = _model_files.read(folders)
         self.eos_ids = frozenset(files.eos_ids or (self.tokenizer.eos_ids if self.tokenizer else ()))
         self._longest = self.tokenizer.longest if self.tokenizer else 1
         self.others: tuple[str, ...] = ()
