@@ -101,6 +101,18 @@ class Sources(unittest.TestCase):
             with self.subTest(file.name):
                 ast.parse(file.read_text(), feature_version=OLDEST)
 
+    def test_taken_of_the_oldest_python(self):
+        """Of its library nothing that came later, but where a younger one is asked for."""
+
+        def vermin(*arguments):
+            command = [Path(sys.executable).parent / "vermin", "--target=%d.%d-" % OLDEST, "--violations", *arguments]
+            return subprocess.run([*map(str, command)], capture_output=True, text=True)
+
+        (file := self.folder / "later.py").write_text("import asyncio\nasyncio.timeout(3)\n")
+        self.assertRegex(vermin(file).stdout, "asyncio.timeout.* requires .*3.11")
+        done = vermin(*support.PACKAGES)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()
