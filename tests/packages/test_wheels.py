@@ -14,7 +14,9 @@ import numpy as np
 import onnx
 
 from tests.e2e.caches import decoder
+from tests.e2e.test_rows import text_decoder
 from tests.packages.made import packages
+from tests.packages.test_lower_bounds import NO_NETWORK
 from tests.support import ROOT, model_file
 
 MODEL = model_file("llama-dynamo-op18")
@@ -37,6 +39,22 @@ except shardc.CompileError as error:
     print(error.remedy)
 print(shardc.__file__, shardrt.__file__, shardrt.library_version())
 """
+
+USE_SERVER = """
+import asyncio, shardrt
+
+async def main():
+    with shardrt.Server("oldest.shard") as server:
+        print(*[token.id async for token in server.stream([5, 7, 11], max_tokens=4)])
+
+asyncio.run(main())
+"""
+
+
+def oldest_python():
+    """3.9, as pyenv has it, or by its name."""
+    kept = sorted((Path.home() / ".pyenv/versions").glob("3.9.*/bin/python3.9"))
+    return kept[-1] if kept else shutil.which("python3.9")
 
 
 def run(*command, **options):
@@ -102,6 +120,28 @@ class Wheels(unittest.TestCase):
         self.assertTrue(said.startswith("use --pp 30 or less\n"), said)
         self.assertEqual(said.count(str(self.site)), 2, said)
         np.testing.assert_allclose(np.load(self.folder / "found.npy"), self.expected, rtol=1e-3, atol=1e-4)
+
+    def test_the_oldest_python(self):
+        """Compiles, runs and generates there as well, where the machine has it."""
+        if not (oldest := oldest_python()):
+            self.skipTest("no Python 3.9 on this machine")
+        folder = self.folder / "oldest"
+        run(oldest, "-m", "venv", folder)
+        done = subprocess.run([folder / "bin/python", "-m", "pip", "install", "-q", "--only-binary", ":all:", "--retries", "1", *self.wheels],
+                              capture_output=True, text=True, timeout=600)  # fmt: skip
+        if done.returncode != 0 and NO_NETWORK.search(done.stderr):
+            self.skipTest("no network: pip cannot install NumPy")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        environment = {"PATH": str(folder / "bin"), "HOME": str(self.folder)}
+        said = run(folder / "bin/python", "-c", USE, cwd=self.folder, env=environment)
+        self.assertEqual(said.count(f"{folder}/lib/python3.9/site-packages"), 2, said)
+        np.testing.assert_allclose(np.load(self.folder / "found.npy"), self.expected, rtol=1e-3, atol=1e-4)
+        onnx.save(text_decoder(), self.folder / "oldest.onnx")
+        run("shardc", "oldest.onnx", "--serve", "--tp", 2, "-o", "oldest.shard", cwd=self.folder, env=environment)
+        command = ["shardrt", "generate", "oldest.shard", "--prompt-ids", "5,7,11", "--max-tokens", "4"]
+        self.assertRegex(run(*command, cwd=self.folder, env=environment), r"^\d+ \d+ \d+ \d+\n$")
+        said = run(folder / "bin/python", "-c", USE_SERVER, cwd=self.folder, env=environment)
+        self.assertEqual(said, run(*command, cwd=self.folder, env=self.clean), "as the other Python has it")
 
     def test_programs(self):
         run("shardc", "model/model.onnx", "--tp", 3, "-o", "programs.shard", cwd=self.folder, env=self.clean)
