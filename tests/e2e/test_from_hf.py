@@ -3,6 +3,7 @@ were called and copy a model that is there; what the real ones write is in the c
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,8 @@ if "NAME" in os.environ.get("FAILING", ""):
 for name in os.listdir(os.environ["MODEL"]):
     if name.startswith("model.onnx"):
         shutil.copy(os.path.join(os.environ["MODEL"], name), out)
+for name in os.environ.get("COPIES", "").split():
+    shutil.copy(os.path.join(out, "model.onnx"), os.path.join(out, name))
 """
 
 
@@ -130,6 +133,13 @@ class FromHf(EndToEnd):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(calls[0]["arguments"][:1], ["--model" if task else "-i"])
                 self.assertEqual(task is None or task in calls[0]["arguments"], True)
+
+    def test_a_merged_decoder_stands_for_its_two(self):
+        self.install(OPTIMUM, "optimum")
+        self.config("T5ForConditionalGeneration", is_encoder_decoder=True)
+        done, _ = self.run_it(COPIES="decoder_model.onnx decoder_with_past_model.onnx decoder_model_merged.onnx encoder_model.onnx")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(re.findall(r"out/(\w+)\.onnx: opset", done.stdout), ["decoder_model_merged", "encoder_model", "model"])
 
     def test_small_weights_are_the_model_builders_alone(self):
         self.install(OPTIMUM, "optimum")

@@ -38,7 +38,9 @@ private:
 } // namespace
 
 std::unique_ptr<GrowingMemory> reserveHostPages(int64_t bytes) {
-  const bool fillsHugePages = bytes >= 2 * kHugePage;
+  // The system takes all of a huge page where some of it is touched: of many, that
+  // is little of what was asked for.
+  const bool fillsHugePages = bytes >= 16 * kHugePage;
   const size_t whole =
       roundToPages(bytes) + (fillsHugePages ? size_t(kHugePage) : 0);
   // Not MAP_NORESERVE: where the system counts, mprotect is to say that there

@@ -7,6 +7,7 @@
 #include "compiler/files/StagingFolder.h"
 #include "tools/python/PythonScript.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -143,6 +144,19 @@ std::vector<std::string> modelsIn(const fs::path &folder) {
   return names;
 }
 
+/// Which are to be compiled: a merged decoder stands for the two that it was made of.
+std::vector<std::string> chosenOf(std::vector<std::string> models) {
+  const auto isThere = [&](const char *name) {
+    return std::binary_search(models.begin(), models.end(), name);
+  };
+  if (isThere("decoder_model_merged.onnx"))
+    llvm::erase_if(models, [](const std::string &name) {
+      return name == "decoder_model.onnx" ||
+             name == "decoder_with_past_model.onnx";
+    });
+  return models;
+}
+
 std::string runExporter(const FromHfOptions &options, const fs::path &into) {
   std::error_code failed;
   files::ScratchFolder scratch;
@@ -192,7 +206,7 @@ int exportFromHf(const FromHfOptions &options) {
   if (problem = staging.publish(); !problem.empty())
     return failWith(ExitCode::Artifact, problem);
   int status = 0;
-  for (const std::string &name : models)
+  for (const std::string &name : chosenOf(models))
     status = std::max(status, static_cast<int>(checkModel(
                                   (fs::path(options.output) / name).string(),
                                   /*asJson=*/false, llvm::outs())));
