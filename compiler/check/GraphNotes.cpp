@@ -88,7 +88,8 @@ static void noteFixedSymbols(func::FuncOp raw, func::FuncOp imported,
                after = dist::getDims(imported.getArgumentTypes()[i]);
     const size_t count =
         after.size() - (isPast(imported.getArgument(i)) ? 1 : 0);
-    for (auto [was, is] : llvm::zip(before, llvm::ArrayRef(after).take_front(count))) {
+    for (auto [was, is] :
+         llvm::zip(before, llvm::ArrayRef(after).take_front(count))) {
       std::optional<StringRef> symbol = was.asSymbol();
       if (!symbol || is.isSymbolic() || !seen.insert(*symbol))
         continue;

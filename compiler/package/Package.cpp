@@ -189,8 +189,8 @@ private:
     std::error_code ignored;
     fs::remove(quantizedFile, ignored); // each rank has its own part
     if (why.empty())
-      why = copyTextFiles(options.modelFolder, staging.path(),
-                          manifest["texts"]);
+      why =
+          copyTextFiles(options.modelFolder, staging.path(), manifest["texts"]);
     return why.empty() ? success() : failed(why);
   }
 
