@@ -70,16 +70,23 @@ static void noteFixedInputs(func::FuncOp function, Findings &findings) {
         {"baked_batch", "the batch is fixed: " + shapes, remedy, fixed});
 }
 
-/// A size that inputs leave open and the graph does not.
-/// Whether new keys or values are put behind it: its last dim is a head's, which is
-/// the model's own size, by whatever name an exporter has it.
+/// Whether new keys or values [batch, heads, positions, size] are put behind it: its
+/// last dim is a head's, which is the model's own size, by whatever name an exporter
+/// has it.
 static bool isPast(Value input) {
+  constexpr int64_t kRank = 4, kPositions = 2;
+  if (cast<ShapedType>(input.getType()).getRank() != kRank)
+    return false;
   return llvm::any_of(input.getUsers(), [&](Operation *user) {
-    return isa<onnx::CacheAppendOp, onnx::ConcatOp>(user) &&
-           user->getOperand(0) == input;
+    if (user->getOperand(0) != input)
+      return false;
+    auto concat = dyn_cast<onnx::ConcatOp>(user);
+    return concat ? concat.getAxis() == kPositions
+                  : isa<onnx::CacheAppendOp>(user);
   });
 }
 
+/// A size that inputs leave open and the graph does not.
 static void noteFixedSymbols(func::FuncOp raw, func::FuncOp imported,
                              Findings &findings) {
   llvm::SetVector<StringRef> seen;

@@ -2,7 +2,9 @@
 
 #include "compiler/package/TextFiles.h"
 
-#include "compiler/package/FileHash.h"
+#include "compiler/files/OutputFile.h"
+
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <nlohmann/json.hpp>
 
@@ -19,16 +21,21 @@ std::string copyTextFiles(const fs::path &modelFolder, const fs::path &artifact,
                           nlohmann::json &entries) {
   entries = nlohmann::json::array();
   for (const char *name : kTextFiles) {
-    std::error_code error;
-    if (!fs::is_regular_file(modelFolder / name, error))
+    const fs::path from = modelFolder / name;
+    std::error_code none;
+    if (!fs::is_regular_file(from, none))
       continue;
-    std::string hash;
-    uint64_t bytes = 0;
-    if (!fs::copy_file(modelFolder / name, artifact / name, error) ||
-        !hashFile((artifact / name).string(), hash, bytes))
-      return "cannot copy " + (modelFolder / name).string() +
-             (error ? ": " + error.message() : "");
-    entries.push_back({{"path", name}, {"bytes", bytes}, {"hash", hash}});
+    auto text = llvm::MemoryBuffer::getFile(from.string(), /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+    if (!text)
+      return "cannot read " + from.string() + ": " + text.getError().message();
+    // Not with the modes of a file that is its owner's alone.
+    if (std::error_code error = files::writeFile(
+            (artifact / name).string(),
+            [&](llvm::raw_ostream &to) { to << (*text)->getBuffer(); }))
+      return "cannot write " + (artifact / name).string() + ": " +
+             error.message();
+    entries.push_back({{"path", name}});
   }
   return "";
 }

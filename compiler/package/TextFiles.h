@@ -11,7 +11,7 @@ namespace shardc::package {
 
 /// Copies what lies beside a model and says how its texts become tokens and where they
 /// end (tokenizer.json, config.json, ...), so that an artifact with all weights is all
-/// that a server needs. `entries` gets path, bytes and hash of each. Error, or "".
+/// that a server needs. `entries` gets the path of each. Error, or "".
 std::string copyTextFiles(const std::filesystem::path &modelFolder,
                           const std::filesystem::path &artifact,
                           nlohmann::json &entries);

@@ -66,7 +66,9 @@ Status join(const shardrt_join_options *options, shardrt_processes **into) {
   return Status::ok();
 }
 
-Status expectWorker(const shardrt_options *options) {
+Status expectWorker(const char *artifact, const shardrt_options *options) {
+  if (!artifact)
+    return argumentError("shardrt_worker_run: artifact must not be NULL");
   shardrt_options all = {};
   if (options)
     SHARDC_RETURN_IF_ERROR(
@@ -106,7 +108,8 @@ shardrt_status shardrt_follow(shardrt_session *session) {
 
 shardrt_status shardrt_worker_run(const char *artifact,
                                   const shardrt_options *options) {
-  if (shardrt_status status = guarded([&] { return expectWorker(options); }))
+  if (shardrt_status status =
+          guarded([&] { return expectWorker(artifact, options); }))
     return status;
   shardrt_session *session = nullptr;
   shardrt_status status = shardrt_open(artifact, options, &session);

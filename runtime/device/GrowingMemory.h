@@ -41,6 +41,9 @@ public:
   [[nodiscard]] bool commit(int64_t bytes) {
     return bytes <= taken || (bytes <= length && grow(bytes));
   }
+  /// A hint: what is touched lies together from the front on, so that the system
+  /// may take memory in larger pieces than are touched.
+  virtual void fillsFromFront() {}
 
 protected:
   GrowingMemory(std::byte *memory, int64_t length, int64_t taken = 0)

@@ -22,7 +22,7 @@ namespace shardc::runtime {
 
 /// Counted up with every change of Backend.h, GrowingMemory.h, Communicator.h
 /// or Kernel.h that a plugin can see.
-inline constexpr uint32_t kPluginVersion = 10;
+inline constexpr uint32_t kPluginVersion = 11;
 
 /// Sizes of what both sides share: a change that nobody counted shows here.
 constexpr uint32_t pluginLayout() {

@@ -112,7 +112,7 @@ private:
   /// All ranks above this one.
   Status receive(const Socket &listener) {
     Reception reception(listener, options.secret, deadline);
-    for (int missing = place.size - 1 - place.rank; missing > 0;) {
+    while (isMissingSome()) {
       Hello hello;
       Nonces drawn;
       Socket caller = reception.next(hello, drawn);
@@ -121,6 +121,7 @@ private:
       if (!isOneOfOurs(caller, hello))
         continue;
       const auto rank = static_cast<size_t>(hello.rank);
+      dropIfGone(meeting.peers[rank]);
       if (meeting.peers[rank].isOpen()) {
         const std::string why =
             message("two processes say that they are rank ", hello.rank);
@@ -134,9 +135,26 @@ private:
       if (place.rank > 0) // rank 0 has more to say, once all are there
         sendAnswer(caller, options.secret, drawn, deadline);
       meeting.peers[rank] = std::move(caller);
-      --missing;
     }
     return Status::ok();
+  }
+
+  /// Of those above this one.
+  bool isMissingSome() const {
+    bool isMissing = false;
+    for (int rank = place.rank + 1; rank < place.size; ++rank) {
+      Socket &peer = meeting.peers[static_cast<size_t>(rank)];
+      dropIfGone(peer);
+      isMissing |= !peer.isOpen();
+    }
+    return isMissing;
+  }
+
+  /// Of rank 0, before it has told anybody where the others are: another one may
+  /// come in the place of who has ended meanwhile.
+  void dropIfGone(Socket &peer) const {
+    if (place.rank == 0 && peer.isOpen() && peer.hasHungUp())
+      peer.close();
   }
 
   bool isOneOfOurs(const Socket &caller, const Hello &hello) const {

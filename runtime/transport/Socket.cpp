@@ -113,6 +113,13 @@ bool Socket::hasDelivered() const {
   return ioctl(fd, SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0;
 }
 
+bool Socket::hasHungUp() const {
+  char next;
+  const ssize_t found = recv(fd, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return found == 0 || (found < 0 && errno != EAGAIN && errno != EWOULDBLOCK &&
+                        errno != EINTR);
+}
+
 bool Socket::wait(short events, Deadline deadline) const {
   while (true) {
     pollfd waited{fd, events, 0};

@@ -37,6 +37,8 @@ public:
   /// Whether the other end's system has all that was sent. What it has not is
   /// lost where this end closes with something unread.
   bool hasDelivered() const;
+  /// Whether the other end has closed, and nothing of it is unread.
+  bool hasHungUp() const;
   /// Waits for `events` of poll(); false at the deadline.
   bool wait(short events, Deadline deadline) const;
   /// All of it, or false: the other end is gone, or it takes too long.

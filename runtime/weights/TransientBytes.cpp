@@ -28,6 +28,7 @@ Status TransientSlice::see(int64_t begin, int64_t end,
   if (!hold || !hold->commit(end - begin))
     return artifactError("out of memory for ", end - begin,
                          " bytes of a weight that is packed; use more ranks");
+  hold->fillsFromFront();
   bytes = hold->data();
   // The pages that it reads are more than it takes of them.
   constexpr int64_t kPiece = int64_t{4} << 20;

@@ -136,6 +136,14 @@ class Check(EndToEnd):
         present = tensor("present", "batch", 2, "past + seq", 8)
         found = self.check(model(nodes, [past, new], [present], [fixed]), 0)
         self.assertNotIn("'head'", str(found["notes"]))
+        shape = numpy_helper.from_array(np.array([0, 2, 4], np.int64), "shape")
+        nodes = [
+            helper.make_node("Reshape", ["x", "shape"], ["r"], name="reshape"),
+            helper.make_node("Concat", ["x", "m"], ["y"], name="join", axis=1),
+        ]
+        outputs = [tensor("r", "batch", 2, 4), tensor("y", "batch", "both")]
+        found = self.check(model(nodes, [tensor("x", "batch", "seq"), tensor("m", "batch", "more")], outputs, [shape]), 0)
+        self.assertIn("size 'seq' must be 8", str(found["notes"]))
 
     def decoder(self, layers, causal=1):
         """Attention over looked up tokens; `layers` says which ones continue keys and values of earlier runs."""

@@ -305,7 +305,9 @@ class Texts(Served):
         letters(VOCABULARY).save(str(model / "tokenizer.json"))
         (model / "config.json").write_text(json.dumps({"eos_token_id": 7, "max_position_embeddings": 30}))
         compiled = ("shardc", model / "model.onnx", "--tp", 2, "--serve=4", "--weights", "copy", "-o", artifact)
+        (model / "tokenizer.json").chmod(0o600)
         self.run_ok(*compiled)
+        self.assertEqual(*(oct((artifact / name).stat().st_mode) for name in ("tokenizer.json", "manifest.json")))
         model.rename(self.folder / "elsewhere")
         with shardrt.Generator(artifact) as generator:
             self.assertEqual((generator.eos_ids, generator.context), ((7,), 30))

@@ -7,6 +7,10 @@
 namespace shardc::runtime {
 namespace {
 
+/// From so many bytes on memory that fills from the front lies in huge pages: of the
+/// last one the system takes what nobody has touched, which is a sixteenth at most.
+constexpr int64_t kManyHugePages = 16 * kHugePage;
+
 size_t roundToPages(int64_t bytes) {
   return static_cast<size_t>((bytes + kHostPage - 1) / kHostPage * kHostPage);
 }
@@ -23,6 +27,13 @@ public:
       : GrowingMemory(memory, bytes), all(all) {}
   ~HostPages() override { munmap(all.first, all.bytes); }
 
+  void fillsFromFront() override {
+#ifdef MADV_HUGEPAGE
+    if (length >= kManyHugePages)
+      (void)madvise(memory, roundToPages(length), MADV_HUGEPAGE);
+#endif
+  }
+
 private:
   bool grow(int64_t bytes) override {
     const size_t end = roundToPages(bytes);
@@ -38,11 +49,9 @@ private:
 } // namespace
 
 std::unique_ptr<GrowingMemory> reserveHostPages(int64_t bytes) {
-  // The system takes all of a huge page where some of it is touched: of many, that
-  // is little of what was asked for.
-  const bool fillsHugePages = bytes >= 16 * kHugePage;
+  const bool isAligned = bytes >= kManyHugePages;
   const size_t whole =
-      roundToPages(bytes) + (fillsHugePages ? size_t(kHugePage) : 0);
+      roundToPages(bytes) + (isAligned ? size_t(kHugePage) : 0);
   // Not MAP_NORESERVE: where the system counts, mprotect is to say that there
   // is no memory, rather than that a kernel dies of it.
   void *addresses =
@@ -51,12 +60,10 @@ std::unique_ptr<GrowingMemory> reserveHostPages(int64_t bytes) {
     return nullptr;
   auto *memory = static_cast<std::byte *>(addresses);
   const Addresses all{memory, whole};
-#ifdef MADV_HUGEPAGE
-  if (fillsHugePages) {
+  if (isAligned)
     memory += -reinterpret_cast<uintptr_t>(memory) & uintptr_t(kHugePage - 1);
-    // What grows into one meets none: the system has them where all of it is there.
-    (void)madvise(memory, roundToPages(bytes), MADV_HUGEPAGE);
-  }
+#ifdef MADV_NOHUGEPAGE // as some systems would have all memory in huge ones
+  (void)madvise(memory, roundToPages(bytes), MADV_NOHUGEPAGE);
 #endif
   return std::make_unique<HostPages>(all, memory, bytes);
 }

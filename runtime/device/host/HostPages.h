@@ -12,9 +12,9 @@ namespace shardc::runtime {
 inline constexpr int64_t kHostPage = 64 << 10;
 
 /// Null if there are no such addresses. Memory that is there counts as the
-/// process's, but the system takes it only where it is touched: where all of one is
-/// there, in huge pages, from which keys and values of many positions are read in a
-/// tenth less time.
+/// process's, but the system takes it only where it is touched: in small pages, or,
+/// where it fills from the front and is large, in huge ones, from which keys and values
+/// of many positions are read in a tenth less time.
 std::unique_ptr<GrowingMemory> reserveHostPages(int64_t bytes);
 
 } // namespace shardc::runtime

@@ -112,6 +112,8 @@ static void opens(const char *artifact) {
   OK(shardrt_reopen_with(session, processes));
   CHECK(shardrt_follow(NULL) == SHARDRT_INVALID_ARGUMENT);
   CHECK(shardrt_worker_run(artifact, &options) == SHARDRT_INVALID_ARGUMENT);
+  CHECK(shardrt_worker_run(NULL, &options) == SHARDRT_INVALID_ARGUMENT &&
+        strstr(shardrt_last_error(), "shardrt_worker_run: artifact"));
   shardrt_close(session);
   CHECK(shardrt_conclude(processes, SHARDRT_CANCELLED, "enough") ==
         SHARDRT_CANCELLED);

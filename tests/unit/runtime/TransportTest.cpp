@@ -199,6 +199,27 @@ TEST(Meeting, TellsWhoDidNotCome) {
   EXPECT_TRUE(has(status, "SHARDC_RENDEZVOUS")) << status.message();
 }
 
+/// While rank 0 waits for others: a process that takes its place is one of them.
+TEST(Meeting, ARankThatEndsBeforeAllAreThere) {
+  const auto places = test::placesOnThisMachine(3);
+  std::vector<Status> met(3);
+  const auto meet = [&](size_t rank) {
+    std::unique_ptr<Transport> transport;
+    met[rank] = Transport::open(places[rank], {.timeout = 20s}, transport);
+  };
+  std::vector<std::thread> threads;
+  threads.emplace_back(meet, 0);
+  std::unique_ptr<Transport> transport;
+  EXPECT_FALSE(
+      Transport::open(places[1], {.timeout = 200ms}, transport).isOk());
+  for (size_t rank : {2, 1})
+    threads.emplace_back(meet, rank);
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const Status &status : met)
+    EXPECT_TRUE(status.isOk()) << status.message();
+}
+
 TEST(Meeting, ARankThatComesTwice) {
   auto places = test::placesOnThisMachine(3);
   std::atomic<int> refused = 0;
