@@ -358,7 +358,8 @@ def RecoverWeights : Pass<"shardc-recover-weights", "::mlir::ModuleOp"> {
     value that others use too stays for them. Where scales change along the dim
     that is summed, but for blocks of whole words, nothing changes. A Gather of
     rows looks up what is stored, and what it finds becomes numbers: else all of
-    the table would, in each run.
+    the table would, in each run. A Gemm of such a weight becomes a product,
+    and what it does besides.
 
     | from | to |
     |---|---|
@@ -366,6 +367,7 @@ def RecoverWeights : Pass<"shardc-recover-weights", "::mlir::ModuleOp"> {
     | (cast(q) - 128) * s | the same with one zero point |
     | cast(q) | DequantizeLinear q, 1 |
     | reshape of [n, g, b], scales [n, g, 1] | blocks of b along [n, g b] |
+    | Gemm x, (cast(q) * s), c | Add (MatMul x, (DequantizeLinear q, s)), c |
     | Gather of (DequantizeLinear q, s), i | DequantizeLinear of Gather q, i and Gather s, i |
 
     (* example filepath=tests/passes/import/recover-weights/example.mlir *)

@@ -71,24 +71,32 @@ class Spelled:
 
 
 class SpelledWeights(EndToEnd):
-    def model(self, weight):
-        dims = [("x", ["rows", K]), ("y", ["rows", N])]
+    def model(self, weight, gemm=None):
+        """By a MatMul, or a Gemm with these attributes and a bias of as many threes as there are columns."""
+        dims = [("x", [K, "rows"] if gemm and gemm.get("transA") else ["rows", K]), ("y", ["rows", N])]
         x, y = (helper.make_tensor_value_info(name, FLOATS[weight.floats], sizes) for name, sizes in dims)
-        nodes = [*weight.nodes, helper.make_node("MatMul", ["x", weight.value], ["y"], name="y")]
-        graph = helper.make_graph(nodes, "spelled", [x], [y], weight.tensors)
+        product = helper.make_node("MatMul", ["x", weight.value], ["y"], name="y")
+        tensors = [*weight.tensors]
+        if gemm is not None:
+            value = weight.node("Transpose", [weight.value], perm=[1, 0]) if gemm.get("transB") else weight.value
+            product = helper.make_node("Gemm", ["x", value, "bias"], ["y"], name="y", **gemm)
+            tensors.append(numpy_helper.from_array(np.full(N, 3, weight.floats), "bias"))
+        graph = helper.make_graph([*weight.nodes, product], "spelled", [x], [y], tensors)
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), self.folder / "model.onnx")
         return self.folder / "model.onnx"
 
-    def assert_product(self, weight, *flags):
-        file, artifact, out = self.model(weight), self.folder / "model.shard", self.folder / "out"
+    def assert_product(self, weight, *flags, gemm=None):
+        file, artifact, out = self.model(weight, gemm), self.folder / "model.shard", self.folder / "out"
         text = self.run_ok("shardc", file, "--to", "lowered", *flags)
-        self.assertTrue("MatMulDequantized" in text and 'rt.call "MatMul"' not in text)
+        self.assertTrue("MatMulDequantized" in text and 'rt.call "MatMul"' not in text and 'rt.call "Gemm"' not in text)
         self.run_ok("shardc", file, "-o", artifact, *flags)
         x = np.random.default_rng(3).standard_normal((5, K)).astype(weight.floats)
-        np.savez(self.folder / "in.npz", x=x)
+        np.savez(self.folder / "in.npz", x=np.ascontiguousarray(x.T) if gemm and gemm.get("transA") else x)
         self.run_ok("shardrun", artifact, "--inputs", self.folder / "in.npz", "--outputs", out)
         (found,) = read_outputs(out)
         expected = x.astype(np.float64) @ weight.numbers
+        if gemm is not None:
+            expected = gemm.get("alpha", 1) * expected + 3 * gemm.get("beta", 1)
         error = 2e-6 if weight.floats == "float32" else 2e-3
         self.assertLessEqual(np.abs(found - expected).max(), error * np.abs(expected).max())
 
@@ -107,6 +115,18 @@ class SpelledWeights(EndToEnd):
             with self.subTest(layout=layout, zero=zero, scale=scale, element=element, floats=floats):
                 flags = [(), ("--tp", "2"), ("--tp", "3"), ("--bitwise", "--tp", "2")][rng.integers(4)]
                 self.assert_product(Spelled("w", layout, zero, scale, element, floats, rng), *flags)
+
+    def test_gemm(self):
+        rng = np.random.default_rng(2)
+        attributes = ({}, {"transB": 1}, {"transA": 1, "beta": 0.5}, {"transB": 1, "alpha": 2.0, "beta": 0.0})
+        for layout, gemm, flags in itertools.product(("rows", "columns", "groups"), attributes, ((), ("--tp", "2"))):
+            with self.subTest(layout=layout, gemm=gemm, flags=flags):
+                self.assert_product(Spelled("w", layout, "number", "each", "uint8", "float32", rng), *flags, gemm=gemm)
+
+    def test_scaled_gemm_of_16_bits(self):
+        """What is scaled before it is rounded may not fit beside its scale."""
+        weight = Spelled("w", "rows", "number", "each", "uint8", "float16", np.random.default_rng(6))
+        self.assertIn('rt.call "Gemm"', self.run_ok("shardc", self.model(weight, {"alpha": 0.5}), "--to", "lowered"))
 
     def test_tables_are_looked_up_as_they_are_stored(self):
         """Behind DequantizeLinear or spelled, also where the table is a product's weight, of scales in any place."""

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/onnx/QuantizedMatrix.h"
-#include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Experts.h"
 #include "dialects/onnx/ops/Indexing.h"
@@ -16,6 +15,7 @@
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
+#include "passes/import/weights/GemmProduct.h"
 #include "passes/import/weights/QuantizedPlaces.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,12 +32,9 @@ using namespace onnx;
 
 namespace {
 
-/// Whether a product is scaled before it is rounded to 16 bits, which may not
-/// hold what a product beside its scale would be.
-bool scalesInside(Operation *op) {
+bool isProduct(Operation *op) {
   auto gemm = dyn_cast<GemmOp>(op);
-  return gemm && !gemm.getAlpha().isExactlyValue(1) &&
-         !elementOf(gemm.getResult()).isF32();
+  return gemm ? isProductAndMore(gemm) : isa<MatMulOp>(op);
 }
 
 /// The operands of an op that are such matrices: [k, n] of a product, [experts,
@@ -53,8 +50,7 @@ SmallVector<OpOperand *, 2> matricesOf(Operation *op) {
   if (auto experts = dyn_cast<MixtureOfExpertsOp>(op)) {
     add(experts.getUpMutable(), 3);
     add(experts.getDownMutable(), 3);
-  } else if (isa<MatMulOp, GemmOp>(op) &&
-             dimsOf(op->getOperand(0)).size() >= 2 && !scalesInside(op)) {
+  } else if (isProduct(op) && dimsOf(op->getOperand(0)).size() >= 2) {
     add(op->getOpOperand(1), 2);
   }
   return found;
@@ -143,7 +139,7 @@ private:
       isAny |= bool(numbers);
     }
     if (gemm)
-      replace(gemm);
+      replaceByProduct(builder, gemm, gemm.getRhs());
     return isAny;
   }
 
@@ -260,38 +256,6 @@ private:
   Value turned(Value matrix) {
     return transposed(builder, loc, matrix,
                       matrixTransposition(dimsOf(matrix).size()));
-  }
-
-  /// By a product, which reads quantised weights, and what is done besides.
-  void replace(GemmOp gemm) {
-    Value lhs = gemm.getLhs();
-    if (gemm.getTransA())
-      lhs = turned(lhs);
-    const Type type = gemm.getType();
-    Value result =
-        MatMulOp::create(builder, loc, type, lhs, gemm.getRhs(), IntegerAttr());
-    result = scaled(result, gemm.getAlpha());
-    // C times 0 is left out, whatever C is.
-    if (!gemm.getAddend().empty() && !gemm.getBeta().isZero() &&
-        !isa<NoneType>(gemm.getAddend().front().getType()))
-      result = AddOp::create(builder, loc, type, result,
-                             scaled(gemm.getAddend().front(), gemm.getBeta()));
-    gemm.replaceAllUsesWith(result);
-    gemm.erase();
-  }
-
-  Value scaled(Value value, const APFloat &factor) {
-    if (factor.isExactlyValue(1))
-      return value;
-    const Type element = elementOf(value);
-    auto scalar = RankedTensorType::get({}, element);
-    APFloat rounded = factor;
-    bool isInexact = false;
-    rounded.convert(cast<FloatType>(element).getFloatSemantics(),
-                    APFloat::rmNearestTiesToEven, &isInexact);
-    Value constant = ConstantOp::create(
-        builder, loc, scalar, DenseElementsAttr::get(scalar, {rounded}));
-    return MulOp::create(builder, loc, value.getType(), value, constant);
   }
 
   func::FuncOp function;

@@ -14,7 +14,8 @@
 //   w = DequantizeLinear q, s      ->  e = DequantizeLinear (Gather q, i),
 //   e = Gather w, i                                         (Gather s, i)
 //
-// Experts' matrices that were put together are put together as they are stored.
+// Experts' matrices that were put together are put together as they are stored. A Gemm
+// becomes a product (GemmProduct.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +30,7 @@
 #include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
 #include "passes/import/validate/Validator.h"
+#include "passes/import/weights/GemmProduct.h"
 #include "passes/import/weights/WeightSources.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -150,6 +152,24 @@ static bool gatherStored(GatherOp op, Validator &validator,
   return true;
 }
 
+/// A Gemm of a quantised weight as a product; what else an op is.
+static Operation *productOf(Operation *op, ReadWeights &known) {
+  auto gemm = dyn_cast<GemmOp>(op);
+  if (!gemm || !isProductAndMore(gemm))
+    return op;
+  OpBuilder builder(op);
+  Value matrix = gemm.getRhs();
+  if (!matrix.getDefiningOp())
+    return op;
+  if (gemm.getTransB())
+    matrix = transposed(builder, op->getLoc(), matrix, {1, 0});
+  const std::optional<SpelledWeights> weights =
+      SpelledWeights::of(matrix, builder, known);
+  return weights && weights->isForProduct()
+             ? replaceByProduct(builder, gemm, matrix)
+             : op;
+}
+
 static SmallVector<OpOperand *, 2> weightsOf(Operation *op) {
   if (isa<MatMulOp>(op))
     return {&op->getOpOperand(1)};
@@ -165,10 +185,10 @@ void RecoverWeights::runOnOperation() {
       return;
     validator.enter(*block);
     ReadWeights known;
-    for (Operation &op : *block) {
+    for (Operation &op : llvm::make_early_inc_range(*block)) {
       if (auto gather = dyn_cast<GatherOp>(op))
         numWeights += gatherStored(gather, validator, known);
-      for (OpOperand *operand : weightsOf(&op))
+      for (OpOperand *operand : weightsOf(productOf(&op, known)))
         numWeights += recoverWeight(*operand, validator, known);
     }
     eraseDead(*block);

@@ -71,19 +71,26 @@ func.func @along_the_sum(%x: tensor<2x12xf32>) -> tensor<2x12xf32> {
   return %y : tensor<2x12xf32>
 }
 
-// Blocks along the other dim, and what a Gemm multiplies.
-// CHECK-LABEL: func.func @other_products(
-func.func @other_products(%x: tensor<2x4xf32>) -> tensor<2x8xf32> {
+// Blocks along the other dim.
+// CHECK-LABEL: func.func @other_blocks(
+func.func @other_blocks(%x: tensor<2x4xf32>) -> tensor<2x8xf32> {
   %q = onnx.Weight {file = "w", length = 32 : i64, name = "q", offset = 0 : i64} : () -> tensor<4x2x4xi8>
   %s = onnx.Weight {file = "w", length = 32 : i64, name = "s", offset = 288 : i64} : () -> tensor<1x2x1xf32>
-  %p = onnx.Weight {file = "w", length = 64 : i64, name = "p", offset = 144 : i64} : () -> tensor<8x8xi8>
   %1 = onnx.Cast %q : (tensor<4x2x4xi8>) -> tensor<4x2x4xf32>
   %2 = onnx.Mul %1, %s : (tensor<4x2x4xf32>, tensor<1x2x1xf32>) -> tensor<4x2x4xf32>
   %3 = onnx.Reshape %2 : (tensor<4x2x4xf32>) -> tensor<4x8xf32>
   %4 = onnx.MatMul %x, %3 : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
-  %5 = onnx.Cast %p : (tensor<8x8xi8>) -> tensor<8x8xf32>
-  %y = onnx.Gemm %4, %5 : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
-  return %y : tensor<2x8xf32>
+  return %4 : tensor<2x8xf32>
+}
+
+// A Gemm that is scaled before it is rounded to 16 bits.
+// CHECK-LABEL: func.func @scaled_gemm(
+// CHECK: onnx.Gemm
+func.func @scaled_gemm(%x: tensor<2x8xf16>) -> tensor<2x8xf16> {
+  %p = onnx.Weight {file = "w", length = 64 : i64, name = "p", offset = 0 : i64} : () -> tensor<8x8xi8>
+  %1 = onnx.Cast %p : (tensor<8x8xi8>) -> tensor<8x8xf16>
+  %y = onnx.Gemm %x, %1 {alpha = 0.5 : f32} : (tensor<2x8xf16>, tensor<8x8xf16>) -> tensor<2x8xf16>
+  return %y : tensor<2x8xf16>
 }
 
 // Scales that repeat along the dim that is summed.
