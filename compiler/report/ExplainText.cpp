@@ -159,7 +159,7 @@ static void printTransfers(const Json &report, const Json &total,
   printRepeated(entries, printTransfer, os);
 }
 
-/// "unknown (give --dims past_sequence=N)": what memory depends on.
+/// "unknown (compile with --dims past_sequence=N)": what memory depends on.
 static std::string memoryText(const Json &bytes, const Json &report) {
   if (bytes.is_number())
     return bytesText(bytes);
@@ -167,7 +167,7 @@ static std::string memoryText(const Json &bytes, const Json &report) {
   for (const Json &name : report.value("missing_dims", Json::array()))
     missing += (missing.empty() ? "" : ",") + name.get<std::string>() + "=N";
   return missing.empty() ? "known to the data alone"
-                         : "unknown (give --dims " + missing + ")";
+                         : "unknown (compile with --dims " + missing + ")";
 }
 
 /// One line for all that as many ranks hold.

@@ -318,7 +318,7 @@ private:
           continue;
         if (!rank.contains(kind) || !rank[kind].is_number())
           return violated(std::string(kind) +
-                          " are not known; give --dims of a request");
+                          " are not known; compile with --dims of a request");
         bytes += rank[kind].get<double>();
       }
       if (bytes > most) {

@@ -81,7 +81,7 @@ class Explain(EndToEnd):
 
     def test_sizes_that_are_missing_are_named(self):
         text = self.run_ok("shardc", self.file, "--tp", 2, "--explain", "--dims", "batch=1,seq=128")
-        self.assertIn("activations unknown (give --dims past=N)", text)
+        self.assertIn("activations unknown (compile with --dims past=N)", text)
         self.assertEqual(self.explain(self.file, 2, "--dims", "batch=1,seq=128")["missing_dims"], ["past"])
         rank = self.explain(self.file, 2)["ranks"][0]
         self.assertEqual((rank["kv_bytes"], rank["kv_bytes_per_position"]), (None, None))

@@ -123,7 +123,7 @@ TEST(Lint, BoundsMemory) {
   Json report = sample();
   report["ranks"][0]["activation_bytes"] = nullptr;
   EXPECT_EQ(check("memory per rank <= 10 GB", report),
-            "activation_bytes are not known; give --dims of a request\n");
+            "activation_bytes are not known; compile with --dims of a request\n");
   EXPECT_EQ(check("weights per rank <= 7 GB", report), "");
 }
 
