@@ -366,8 +366,8 @@ Status CacheState::growPart(const Use &use, size_t rank,
     part.memory.reset(); // first: there may be no room for both
     part.next.reset();   // also where this program does not replace it
     part.memory = devices[rank]->reserve(bytes);
-    if (part.memory &&
-        use.pair.dim() == 0) // pages of a pool, the first ones first
+    // The first pages of a pool are taken first.
+    if (part.memory && use.pair.dim() == 0)
       part.memory->fillsFromFront();
   }
   const int64_t needed =

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <sched.h>
+#include <span>
 
 namespace shardc::runtime {
 namespace {
@@ -139,15 +140,16 @@ private:
     return Status::ok();
   }
 
-  /// Of those above this one.
+  /// Of those above this one. Who is gone again is looked for when all have come.
   bool isMissingSome() const {
-    bool isMissing = false;
-    for (int rank = place.rank + 1; rank < place.size; ++rank) {
-      Socket &peer = meeting.peers[static_cast<size_t>(rank)];
+    const auto above =
+        std::span(meeting.peers).subspan(static_cast<size_t>(place.rank) + 1);
+    const auto isMissing = [](const Socket &peer) { return !peer.isOpen(); };
+    if (std::any_of(above.begin(), above.end(), isMissing))
+      return true;
+    for (Socket &peer : above)
       dropIfGone(peer);
-      isMissing |= !peer.isOpen();
-    }
-    return isMissing;
+    return std::any_of(above.begin(), above.end(), isMissing);
   }
 
   /// Of rank 0, before it has told anybody where the others are: another one may

@@ -152,7 +152,7 @@ static bool gatherStored(GatherOp op, Validator &validator,
   return true;
 }
 
-/// A Gemm of a quantised weight as a product; what else an op is.
+/// A Gemm of a quantised weight as a product; any other op as it is.
 static Operation *productOf(Operation *op, ReadWeights &known) {
   auto gemm = dyn_cast<GemmOp>(op);
   if (!gemm || !isProductAndMore(gemm))
