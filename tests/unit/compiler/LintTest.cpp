@@ -122,8 +122,9 @@ TEST(Lint, BoundsMemory) {
   EXPECT_EQ(check("weights per rank <= 7 GB"), "");
   Json report = sample();
   report["ranks"][0]["activation_bytes"] = nullptr;
-  EXPECT_EQ(check("memory per rank <= 10 GB", report),
-            "activation_bytes are not known; compile with --dims of a request\n");
+  EXPECT_EQ(
+      check("memory per rank <= 10 GB", report),
+      "activation_bytes are not known; compile with --dims of a request\n");
   EXPECT_EQ(check("weights per rank <= 7 GB", report), "");
 }
 
