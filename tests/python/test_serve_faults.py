@@ -1,6 +1,7 @@
 """`shardrt serve` where something goes wrong: ranks that die, readers that leave, requests that do not end, too many of them."""
 
 import asyncio
+import contextlib
 import json
 import re
 import signal
@@ -157,7 +158,8 @@ class Requests(Asked):
         self.still_answers()
         begun = time.monotonic()
         for connection in connections:
-            self.assertEqual(connection.recv(1000), b"", "closed")
+            with contextlib.suppress(ConnectionResetError):  # closed as well, before all that was sent was read
+                self.assertEqual(connection.recv(1000), b"", "closed")
         self.assertLess(time.monotonic() - begun, 10)
         body = self.connect()
         body.sendall(self.head(100) + b'{"model"')
