@@ -74,14 +74,14 @@ static void noteFixedInputs(func::FuncOp function, Findings &findings) {
 /// last dim is a head's, which is the model's own size, by whatever name an exporter
 /// has it.
 static bool isPast(Value input) {
-  constexpr int64_t kRank = 4, kPositions = 2;
-  if (cast<ShapedType>(input.getType()).getRank() != kRank)
+  constexpr size_t kRank = 4, kPositions = 2;
+  if (dist::getDims(input.getType()).size() != kRank)
     return false;
   return llvm::any_of(input.getUsers(), [&](Operation *user) {
     if (user->getOperand(0) != input)
       return false;
     auto concat = dyn_cast<onnx::ConcatOp>(user);
-    return concat ? concat.getAxis() == kPositions
+    return concat ? size_t(concat.getAxis()) == kPositions
                   : isa<onnx::CacheAppendOp>(user);
   });
 }
